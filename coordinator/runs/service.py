@@ -65,8 +65,9 @@ def _serve(
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
     while not control.interrupted:
-        now = time.monotonic()
-        waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
+        now, queued = time.monotonic(), queued_runs(data)
+        not_before = {run: not_before[run] for run in queued if run in not_before}
+        waiting = [run for run in queued if not_before.get(run, now) <= now]
         for directory in waiting:
             status = _drive_one(directory, resources, control, observed(), report)
             pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
