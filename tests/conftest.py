@@ -30,8 +30,8 @@ with suppress(OSError):
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: many tests wait. On two cores 201 s for 242, and 242 CPU s for 235."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Two more than there are cores: many tests wait."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def pytest_collection_finish() -> None:

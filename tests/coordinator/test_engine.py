@@ -89,13 +89,13 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
 
 
 def searches() -> Iterator[Any]:
-    """Every manner with the narrowest and the widest keys, directed and not.
+    """Every manner with the narrowest keys in clumps and the widest ones spread out, directed and not.
 
     Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
     """
     like_others = ("chunks", "crowded", "half farmed", "farmed on frail hosts")
     for number, (layout, keys) in enumerate(EMBEDDINGS):
-        thorough = layout in ("u32", "u256") and keys in ("spread", "clumped")
+        thorough = (layout, keys) in (("u32", "clumped"), ("u256", "spread"))
         for place, manner in enumerate(MANNERS):
             for directed in ("no", "yes"):
                 in_turn = (number + place) % 2 == (directed == "yes")

@@ -275,6 +275,7 @@ def end(service: Service, container: str) -> int:
     return process.wait(PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
     """Start, enqueue, complete, stop; healthy while it runs, unhealthy without Redis, and the password never shows."""
     with command_lines() as lines, running(tmp_path) as service:

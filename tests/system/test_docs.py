@@ -57,9 +57,11 @@ def typed(text: Path) -> list[list[str]]:
     "name",
     [
         "README.md",
-        "docs/tutorial.md",
+        # tests/system/test_own_puzzles.py types the same, and compares what is printed.
+        pytest.param("docs/tutorial.md", marks=pytest.mark.slow),
         "docs/solitaires.md",
-        "docs/nakuron.md",
+        # Its contest takes seconds.
+        pytest.param("docs/nakuron.md", marks=pytest.mark.slow),
         # The same commands are typed by tests/system/test_magic_stars.py.
         pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
     ],

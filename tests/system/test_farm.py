@@ -300,7 +300,7 @@ def test_a_redis_with_little_room_has_layers_made_in_passes(
     assert client.info("stats")["evicted_keys"] == 0
 
 
-@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("empty", [True, pytest.param(False, marks=SLOW)])
 def test_a_redis_that_dies_and_comes_back(
     empty: bool, hakoiri: Hakoiri, tmp_path: Any, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -314,6 +314,7 @@ def test_a_redis_that_dies_and_comes_back(
             goes_on(running, finished)
 
 
+@SLOW
 def test_a_chunk_that_takes_too_long_goes_to_another_worker(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:

@@ -232,7 +232,7 @@ def test_all_workers_killed(
         (True, False, 9),
         # Wiped as one that keeps nothing is, too.
         pytest.param(True, True, 10, marks=pytest.mark.slow),
-        (False, False, 11),
+        pytest.param(False, False, 11, marks=pytest.mark.slow),
     ],
 )
 def test_redis_killed_again_and_again(

@@ -121,7 +121,7 @@ def test_other_kinds_of_run_begin_again_without_a_worker_that_was_wrong(
     assert hakoiri("verify", run, "--json").json["ok"] is True
 
 
-@pytest.mark.parametrize("audit", [0.0, 1.0])
+@pytest.mark.parametrize("audit", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_audited_workers_that_are_right_change_nothing(
     audit: float, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
 ) -> None:

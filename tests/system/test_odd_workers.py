@@ -136,6 +136,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
     return clock
 
 
+@pytest.mark.slow
 def test_chunks_and_queues_slower_than_anything_is_kept(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
@@ -248,7 +249,13 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
 
 
 @pytest.mark.parametrize(
-    ("said", "change"), OTHER_VERSIONS.items(), ids=["number", "moves", "tasks", "coding", "Python", "task", "field"]
+    ("said", "change"),
+    [
+        pytest.param(*version, id=name, marks=[] if name in ("number", "Python") else pytest.mark.slow)
+        for name, version in zip(
+            ("number", "moves", "tasks", "coding", "Python", "task", "field"), OTHER_VERSIONS.items(), strict=True
+        )
+    ],
 )
 def test_a_worker_of_another_version_is_left_out(
     said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns

@@ -175,6 +175,7 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     assert hakoiri.ask("status", "last")["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     word = written(tmp_path)
     written(tmp_path / "older", JUGS + "\n")

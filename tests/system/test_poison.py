@@ -108,7 +108,7 @@ def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) ->
     assert "ended with exit code 0" in ended.error
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_reaches_the_process_of_the_puzzle_once(
     number: signal.Signals, poison: Path, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:

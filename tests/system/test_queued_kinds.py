@@ -102,7 +102,7 @@ KINDS = {
 #: Its members are runs by themselves, whose small layers are given to nobody.
 SIZES = Kind(("study", "sizes", "tiles", "--sizes", "4..10"), (), "members_done", members, "sizes")
 #: What the default suite has no time for: they are queued as the others are.
-SLOW = ("boards", "hunt of boards")
+SLOW = ("study", "optimise", "boards", "hunt of boards")
 every_kind = pytest.mark.parametrize(
     "kind", [pytest.param(KINDS[name], marks=[pytest.mark.slow] * (name in SLOW)) for name in KINDS], ids=KINDS
 )
