@@ -93,7 +93,7 @@ def searches() -> Iterator[Any]:
 
     Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
     """
-    like_others = ("chunks", "crowded", "half farmed", "farmed on frail hosts")
+    like_others = ("chunks", "crowded", "half farmed", "farmed on frail hosts", "spilling", "farmed, durable")
     for number, (layout, keys) in enumerate(EMBEDDINGS):
         thorough = (layout, keys) in (("u32", "clumped"), ("u256", "spread"))
         for place, manner in enumerate(MANNERS):
