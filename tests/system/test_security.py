@@ -20,6 +20,7 @@ import redis
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.names import QUEUE, own_queue
 from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 
@@ -31,7 +32,8 @@ def spring(*_, **__):
         mark.write("sprung\\n")
 spring()
 """
-QUEUE_KEY, JOB_KEY = "rq:queue:hakoiri", "rq:job:{}"
+QUEUE_KEY, JOB_KEY = "rq:queue:{}", "rq:job:{}"
+WORKERS = 8
 PLAIN_JOB = {"created_at": "2026-11-21T00:00:00.000000Z", "origin": "hakoiri", "status": "queued", "timeout": "60"}
 #: A puzzle file that the workers are told of, and what stands in it besides.
 OWN = """
@@ -77,7 +79,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class Victims:
-    """A worker in whose path the trap lies."""
+    """Workers with the trap in their path."""
 
     team: Workers
     client: redis.Redis
@@ -85,13 +87,26 @@ class Victims:
     mark: Path
     listener: Listener
 
-    def smuggle(self, fields: dict[str, Any]) -> None:
-        """Put a job into the queue, and wait until the one worker is done with it: it has taken an honest one since."""
-        for name, content in (("attack", fields), ("honest", {"data": GOOD})):
-            self.client.delete(JOB_KEY.format(name))
-            self.client.hset(JOB_KEY.format(name), mapping=PLAIN_JOB | content)
-            self.client.lpush(QUEUE_KEY, name)
-        wait_until(lambda: not self.client.exists(JOB_KEY.format("honest")), what="an honest job")
+    def smuggle(self, *attacks: dict[str, Any]) -> None:
+        """Put jobs into the queue, and wait until the workers are done with them: each has taken an honest one since.
+
+        A worker pauses for a second after each job that it refuses, so there are several workers.
+        """
+        for number, fields in enumerate(attacks):
+            self._put(QUEUE, f"attack-{number}", fields)
+        wait_until(lambda: not self.client.exists(QUEUE_KEY.format(QUEUE)), what="an empty queue")
+        for worker in living_workers(self.client):
+            self._put(own_queue(worker), f"honest-{worker}", {"data": GOOD})
+        wait_until(lambda: not any(map(self._waits, living_workers(self.client))), what="honest jobs")
+
+    def _waits(self, worker: str) -> bool:
+        """Whether the honest job of a worker is still to be done."""
+        return bool(self.client.exists(JOB_KEY.format(f"honest-{worker}")))
+
+    def _put(self, queue: str, name: str, fields: dict[str, Any]) -> None:
+        self.client.delete(JOB_KEY.format(name))
+        self.client.hset(JOB_KEY.format(name), mapping=PLAIN_JOB | fields)
+        self.client.rpush(QUEUE_KEY.format(queue), name)
 
     def unharmed(self) -> None:
         """No code ran, nobody was called, a worker lives."""
@@ -112,7 +127,7 @@ def victims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victims]:
     environment = {"PYTHONPATH": str(trap), "TRAP_MARK": str(mark), FILES: str(directory / "own.py")}
     with (
         RedisServer(directory / "redis") as server,
-        started_workers(command, server.url, 1, environment, HAKOIRI) as team,
+        started_workers(command, server.url, WORKERS, environment, HAKOIRI) as team,
     ):
         yield Victims(team, server.client, trap, mark, listener)
     listener.close()
@@ -195,9 +210,10 @@ ATTACKS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("attack", sorted(ATTACKS))
-def test_a_smuggled_job_runs_nothing(attack: str, victims: Victims) -> None:
-    victims.smuggle(ATTACKS[attack])
+@pytest.mark.parametrize("first", range(0, len(ATTACKS), WORKERS))
+def test_smuggled_jobs_run_nothing(first: int, victims: Victims) -> None:
+    attacks = dict(sorted(ATTACKS.items())[first : first + WORKERS])
+    victims.smuggle(*attacks.values())
     victims.unharmed()
 
 
@@ -222,8 +238,8 @@ def test_after_all_attacks_the_workers_do_their_work(
     victims: Victims, finished: FinishedRuns, hakoiri: Hakoiri
 ) -> None:
     """Not only alive: whatever was smuggled before, a run comes out right."""
-    for attack in ("trap", "pickled evil", "garbage", "success callback", "state of another type"):
-        victims.smuggle(ATTACKS[attack])
+    attacks = ("trap", "pickled evil", "garbage", "success callback", "state of another type")
+    victims.smuggle(*map(ATTACKS.__getitem__, attacks))
     found = hakoiri.json("run", "klotski", "--farm-from", "500", "--chunk", "300", "--redis", victims.team.url)
     assert found["digest"] == finished.explored["digest"]
     victims.unharmed()
