@@ -1,6 +1,7 @@
 """Services of a soak: each on a small disk, with the runs that it is to drive and the memory that it takes."""
 
 import os
+import re
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ import psutil
 from campaigns.mayhem import poisonous
 from campaigns.mayhem.trials import ImpossibleError, Outcome
 from campaigns.mayhem.works import OWN_FILE, Undisturbed, Work, differences, findings
+from hakoiri.coordinator.runs import apart
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -24,8 +26,8 @@ _DISK_BYTES = 200_000_000
 _BALLAST = ".ballast"
 #: A poisonous run is cancelled after so long at most; the service tries each again every 30 seconds.
 _MOST_POISON_SECONDS = 150.0
-#: What a process has in common with others is shared among them.
-_MB = 1 << 20
+#: kB of memory that no file backs; a page that N processes share counts as a part in N.
+_ANONYMOUS = re.compile(r"Pss_Anon: +(\d+) kB")
 POISON_FILE = Path(poisonous.__file__)
 #: The puzzles of that file which may be run without a limit of memory.
 POISONS = ("Leaves", "Exits", "Raises", "Crashes", "Aborts", "Killed", "Greedy", "Endless")
@@ -51,7 +53,7 @@ class Service:
 
     @property
     def megabytes(self) -> float:
-        """What it and its children have in memory now; what several share counts once."""
+        """MB of its own memory and that of its children; pages that several share count once."""
         return megabytes(self.process.pid)
 
     def fill_disk(self, seconds: float) -> None:
@@ -122,8 +124,15 @@ class Driver(Service):
 
     @property
     def rests(self) -> bool:
-        """Whether all runs have ended and are deleted."""
-        return not (self.waiting or self.poisoned or self._over)
+        """Whether all runs are deleted, and no process is left that was started for one.
+
+        Such a process may still start when its run is cancelled and deleted. It takes more than 100 MB.
+        """
+        return not (self.waiting or self.poisoned or self._over or self._drives_apart)
+
+    @property
+    def _drives_apart(self) -> bool:
+        return any(apart.__name__ in command_line(child) for child in self.process.children())
 
     def give_up_poisonous(self) -> None:
         """Have poisonous runs cancelled at once."""
@@ -161,11 +170,19 @@ class Memory:
 
 
 def megabytes(process: int) -> float:
-    """What a process and its children have in memory; what several share counts once."""
-    taken = 0.0
+    """MB of the memory of a process and its children, without mapped files; pages that several share count once."""
+    taken = 0
     with suppress(psutil.NoSuchProcess):
         family = psutil.Process(process)
         for each in (family, *family.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                taken += float(each.memory_full_info().pss)
-    return taken / _MB
+            with suppress(OSError):  # It has ended.
+                rollup = Path(f"/proc/{each.pid}/smaps_rollup").read_text(encoding="ascii")
+                taken += sum(map(int, _ANONYMOUS.findall(rollup)))
+    return taken / 1024
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty if it has ended."""
+    with suppress(psutil.NoSuchProcess):
+        return list(process.cmdline())
+    return []

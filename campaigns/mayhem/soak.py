@@ -19,7 +19,7 @@ from campaigns.mayhem.failovers import be_locked, be_replica
 from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.liars import OTHER
 from campaigns.mayhem.scene import AUTO, pause
-from campaigns.mayhem.services import Driver, Memory, Service, megabytes
+from campaigns.mayhem.services import Driver, Memory, Service, command_line, megabytes
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.web import mistakes
 from campaigns.mayhem.works import WORKS, undisturbed_in
@@ -123,7 +123,7 @@ class Mixture:
     def _kill_driver(self) -> None:
         """SIGKILL to what drives the runs of the server on the web."""
         # The server itself is a child, too, where users' puzzles are known to it.
-        self._kill([child for child in self._serve.process.children() if "coordinator" in _line(child)])
+        self._kill([child for child in self._serve.process.children() if "coordinator" in command_line(child)])
 
     def _pause_worker(self) -> None:
         if processes := self._host.process.children():
@@ -243,12 +243,6 @@ first (1.25 times as much and 20 MB are let pass); the growth is that of a line 
             for service in mixture.services:
                 outcome.faults += _end(service, outcome)
         return outcome
-
-
-def _line(process: psutil.Process) -> list[str]:
-    with suppress(psutil.NoSuchProcess):
-        return list(process.cmdline())
-    return []
 
 
 def _end(service: Service, outcome: Outcome) -> list[str]:
