@@ -97,7 +97,7 @@ class Choice(NamedTuple):
     seconds: dict[str, float]
     #: How many functions a test enters: one that enters few is about these.
     entered: dict[str, int]
-    #: By the last part of a function's name: the functions that name it.
+    #: By compiled function: the functions that name it, those of its own file and of files that import it.
     named_in: dict[str, set[str]]
     kernels: set[str]
 
@@ -122,7 +122,7 @@ class Choice(NamedTuple):
         found = {*self.tests.get(function, [])}
         if found or function not in self.kernels:
             return found
-        by = self.named_in.get(function.rpartition(" ")[2].rpartition(".")[2], set()) - seen
+        by = self.named_in.get(function, set()) - seen
         return {test for each in by if each not in seen for test in self._entering(each, seen)}
 
 
@@ -138,11 +138,22 @@ def read_entered(root: Path, folder: Path) -> Choice:
             tests[function].append(test)
     for room in ROOMS:
         for path in sorted((root / room).rglob("*.py")):
-            for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
+            file, tree = str(path.relative_to(root)), ast.parse(path.read_text(encoding="utf-8"))
+            named = _imported(tree) | {name: f"{file} {name}" for name, _ in functions(tree)}
+            for name, function in functions(tree):
                 if is_kernel(function):
-                    kernels.add(f"{path.relative_to(root)} {name}")
+                    kernels.add(f"{file} {name}")
                 for node in ast.walk(function):
-                    if isinstance(node, ast.Name | ast.Attribute):
-                        called = node.id if isinstance(node, ast.Name) else node.attr
-                        named_in[called].add(f"{path.relative_to(root)} {name}")
+                    if isinstance(node, ast.Name) and node.id in named:
+                        named_in[named[node.id]].add(f"{file} {name}")
     return Choice(tests, seconds, entered, named_in, kernels)
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """By the name that a module imports it under: the file and the name of what may be a function."""
+    return {
+        each.asname or each.name: f"{node.module.removeprefix('hakoiri.').replace('.', '/')}.py {each.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+    }

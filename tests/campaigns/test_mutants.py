@@ -72,17 +72,21 @@ def test_the_order_of_two_mutants_depends_on_the_seed_and_on_no_other_code(tree:
 
 def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None:
     entered = {
-        "a::long": {"seconds": 9, "functions": ["storage/thing.py calls", "storage/thing.py Thing.inside"]},
+        "a::long": {"seconds": 9, "functions": ["storage/thing.py calls", "storage/thing.py Thing.inside", "a"]},
         "a::short": {"seconds": 1, "functions": ["storage/thing.py calls"]},
+        "a::other": {"seconds": 1, "functions": ["puzzles/thing.py calls"]},
+        "a::importing": {"seconds": 5, "functions": ["storage/importing.py far", "storage/importing.py near"]},
     }
+    importing = "from hakoiri.storage.thing import kernel as other\n\n\ndef far():\n    return other(1)\n"
+    (tree / "storage" / "importing.py").write_text(importing, encoding="utf-8")
     (tree / "a.json").write_text(json.dumps(entered), encoding="utf-8")
     found = read_entered(tree, tree)
     by_name = {mutant.name.partition(":")[0]: mutant for mutant in mutants(1, tree)}
     inside, kernel = by_name["storage/thing.py Thing.inside"], by_name["storage/thing.py kernel"]
     assert found.of(inside, 0) == ["a::long"]
-    # Compiled code is not entered: `calls` names it.
-    assert found.of(kernel, 9) == ["a::short"]
-    assert found.of(kernel, 10) == ["a::short", "a::long"]
+    # Compiled code is not entered: `calls` names it, and `far`; `calls` of puzzles names another of that name.
+    assert found.of(kernel, 5) == ["a::short"]
+    assert found.of(kernel, 15) == ["a::short", "a::importing", "a::long"]
     assert found.of(inside._replace(function="nobody"), 10) == []
 
 
