@@ -255,6 +255,13 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
 
 
 @objectives
+def test_a_step_is_weighed_by_moves_or_the_logarithm_of_positions(objective: Objective) -> None:
+    looked = requests._LookedAt("", 100, 5)
+    worth = requests._worth(looked, Leg("", objective, 1, 0.5, 1, 1, 1))
+    assert worth == (pytest.approx(4.605, abs=1e-3) if objective == "positions" else 100)
+
+
+@objectives
 def test_deals_beyond_the_cap_are_passed_over(objective: Objective) -> None:
     puzzle = gap(5)
     found = walk(puzzle, Leg(hard_deal(), objective, 1, 0.5, 400_000, 2_000, -1))

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
 from hakoiri.puzzles.keys.order import is_increasing
-from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.audit import _bounds, check_disjoint, check_layer
 from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -41,6 +42,18 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
         assert [record.depth for record in store.layer_records()] == list(range(len(layers)))
         for together in (1, 1_000, 1 << 30):
             assert list(check_disjoint(store, list(range(len(layers))), together)) == []
+
+
+def test_layers_are_compared_in_ranges_of_about_as_many_keys_as_there_is_room_for() -> None:
+    sizes, layout = [1_000, 3_000], LAYOUTS["u32"]
+    store = SimpleNamespace(
+        layout=layout, layer_record=lambda depth: SimpleNamespace(size=sizes[depth]),
+        first_keys=lambda depth: list(range(depth, sizes[depth], 10)),
+    )  # fmt: skip
+    for together, ranges in ((400, 10), (4_000, 1), (1, 400)):
+        bounds = _bounds(store, [0, 1], together)  # type: ignore[arg-type]
+        assert (bounds[0], bounds[-1]) == (0, layout.greatest + 1)
+        assert abs(len(bounds) - 1 - ranges) <= 1
 
 
 def test_no_block_is_decoded_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.puzzles.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
+from hakoiri.storage.engine.pages import DataFile, _nodes_of
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
 from hakoiri.storage.layers.store import RunStore
@@ -83,8 +84,37 @@ def test_it_reads_what_lmdb_reads(seed: int, environment: Environment) -> None:
     environment.close()
     with lmdb.open(str(environment.directory), max_dbs=9) as there, there.begin() as transaction:
         for database, known in expected.items():
-            cursor = transaction.cursor(there.open_db(database, transaction))
-            assert dict(cursor) == known
+            opened = there.open_db(database, transaction)
+            assert dict(transaction.cursor(opened)) == known
+            pages = transaction.stat(opened)
+            taken = pages["branch_pages"] + pages["leaf_pages"] + pages["overflow_pages"]
+            with closing(DataFile(os.open(environment.directory / DATA_FILE, os.O_RDONLY))) as file:
+                assert file.newest().tree(database).pages == taken
+
+
+@pytest.mark.parametrize(("flags", "size"), [(0, 20), (0, 70_000), (1, 8)], ids=["here", "long", "elsewhere"])
+def test_a_node_that_ends_beyond_its_page_is_damage(flags: int, size: int) -> None:
+    """Not one that ends with it. Of a value elsewhere the page has the number, of 8 bytes."""
+    node = struct.pack("=HHHH", size & 0xFFFF, size >> 16, flags, 4) + b"name"
+    raw = b"\0" * 16 + node + b"v" * size
+    assert _nodes_of(raw, [16], 2) == ([b"name"], [(flags, 28, size)])
+    with pytest.raises(struct.error, match="its node at 16"):
+        _nodes_of(raw[:-1], [16], 2)
+
+
+def test_a_data_file_of_descriptor_0_is_closed_too(environment: Environment) -> None:
+    """A process that was started without an input has no other use for it."""
+    kept = os.dup(0)
+    try:
+        descriptor = os.open(environment.directory / DATA_FILE, os.O_RDONLY)
+        os.dup2(descriptor, 0)
+        os.close(descriptor)
+        DataFile(0).close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(0)
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
 
 
 # A large file

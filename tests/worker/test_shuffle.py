@@ -19,7 +19,7 @@ from hakoiri.worker.layers import shuffle
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.layers.parts import Held, Parts, marked, within
 from hakoiri.worker.layers.shuffle import Made, gather, spread
-from hakoiri.worker.layers.windows import Windows
+from hakoiri.worker.layers.windows import Span, Windows
 from hakoiri.worker.transport.depots import MAIN, Depots
 from hakoiri.worker.transport.lots import BLOCKS, DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
@@ -293,6 +293,24 @@ def test_what_a_worker_has_made_it_does_not_fetch() -> None:
     for empty in (windows, Windows(100)):
         with pytest.raises(PayloadError, match="gone"):
             line.made(5, lots, empty)
+
+
+def test_bitmaps_at_hand_keep_to_their_bytes_and_the_oldest_go_first() -> None:
+    windows, words = Windows(100), np.zeros(5, dtype=np.uint64)
+    for number in range(4):
+        windows.keep(Span("here", number, f"value {number}", frozenset({(0, number, 1)}), (64 * number, words)))
+        kept = [other for other in range(4) if windows.find(f"value {other}", frozenset({(0, other, 1)}))]
+        assert kept == list(range(max(0, number - 1), number + 1))
+    windows.keep(Span("there", 3, "value 4", frozenset({(0, 4, 1)}), (0, words)))
+    assert windows.find("value 3", frozenset({(0, 3, 1)})) is None
+
+
+def test_a_range_that_is_not_expanded_is_not_said_to_be() -> None:
+    layout = LAYOUTS["u32"]
+    lots: list[Parts] = [blocks_of(LAYER, code_keys(LAYER, layout.pack([3, 5, 9])))]
+    bounds, nowhere = layout.pack([0, 100]), np.empty(0, dtype=np.int64)
+    made = gather(Steps(layout, (1,)), [np.array([LAYER, 1]), bounds, nowhere], [*lots, [], []])
+    assert (made.numbers[[0, 1, 4]].tolist(), list(made.pieces)) == ([3, 2, 0], [0])
 
 
 def test_what_another_worker_has_made_of_the_same_attempt_is_fetched() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from hakoiri.worker.transport.values import OldValueParser, ValueParser, parser_of
+from hakoiri.worker.transport.values import OldValueParser, ValueParser, allowing, parser_of
 
 LARGE = bytes(range(256)) * 160
 
@@ -70,6 +70,20 @@ def test_a_server_that_ends_in_a_value(ends: tuple[Any, socket.socket]) -> None:
     other.shutdown(socket.SHUT_WR)
     with pytest.raises(redis.ConnectionError, match="closed by server"):
         parser.read_response()
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(60.0, True), (-60.0, False)])
+def test_only_the_time_spent_waiting_is_taken_off_what_is_allowed(
+    seconds: float, kept: bool, ends: tuple[Any, socket.socket]
+) -> None:
+    parser, other = ends
+    other.sendall(bulk(b"small"))
+    with allowing(1 << 20, seconds):
+        if kept:
+            assert parser.read_response() == b"small"
+        else:
+            with pytest.raises(redis.ConnectionError, match="takes too long"):
+                parser.read_response()
 
 
 def test_the_url_says_which_protocol() -> None:
