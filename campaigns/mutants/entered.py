@@ -120,10 +120,10 @@ class Choice(NamedTuple):
     def _entering(self, function: str, seen: set[str]) -> set[str]:
         seen.add(function)
         found = {*self.tests.get(function, [])}
-        if found or function not in self.kernels:
+        if function not in self.kernels:
             return found
         by = self.named_in.get(function, set()) - seen
-        return {test for each in by if each not in seen for test in self._entering(each, seen)}
+        return found.union(*(self._entering(each, seen) for each in by if each not in seen))
 
 
 def read_entered(root: Path, folder: Path) -> Choice:
@@ -146,6 +146,13 @@ def read_entered(root: Path, folder: Path) -> Choice:
                 for node in ast.walk(function):
                     if isinstance(node, ast.Name) and node.id in named:
                         named_in[named[node.id]].add(f"{file} {name}")
+    for path in sorted(path for folder in TESTS for path in (root / folder).glob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = _imported(tree)
+        for name, function in functions(tree):
+            for called in {named.get(node.id) for node in ast.walk(function) if isinstance(node, ast.Name)} & kernels:
+                test = f"{path.relative_to(root)}::{name}"
+                tests[called] += [each for each in seconds if each.partition("[")[0] == test]
     return Choice(tests, seconds, entered, named_in, kernels)
 
 

@@ -79,6 +79,10 @@ def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None
     }
     importing = "from hakoiri.storage.thing import kernel as other\n\n\ndef far():\n    return other(1)\n"
     (tree / "storage" / "importing.py").write_text(importing, encoding="utf-8")
+    direct = "from hakoiri.puzzles.thing import kernel\n\n\ndef test_direct():\n    kernel(1)\n"
+    (tree / "tests" / "storage").mkdir(parents=True)
+    (tree / "tests" / "storage" / "test_thing.py").write_text(direct, encoding="utf-8")
+    entered["tests/storage/test_thing.py::test_direct[1]"] = {"seconds": 2, "functions": []}
     (tree / "a.json").write_text(json.dumps(entered), encoding="utf-8")
     found = read_entered(tree, tree)
     by_name = {mutant.name.partition(":")[0]: mutant for mutant in mutants(1, tree)}
@@ -87,6 +91,9 @@ def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None
     # Compiled code is not entered: `calls` names it, and `far`; `calls` of puzzles names another of that name.
     assert found.of(kernel, 5) == ["a::short"]
     assert found.of(kernel, 15) == ["a::short", "a::importing", "a::long"]
+    # A test may call it, too.
+    in_puzzles = by_name["puzzles/thing.py kernel"]
+    assert found.of(in_puzzles, 9) == ["tests/storage/test_thing.py::test_direct[1]", "a::other"]
     assert found.of(inside._replace(function="nobody"), 10) == []
 
 
