@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import networkx as nx
 import numpy as np
@@ -337,3 +337,17 @@ def test_images_of_boards_are_texts_reflected(board: str) -> None:
         for key, image in zip(ints(keys), ints(images), strict=True):
             rows = [row[::across] for row in puzzle.render(key).split("/")[::down]]
             assert puzzle.parse("/".join(rows)) == image
+
+
+def test_images_of_components_take_over_what_is_known_and_others_stay_as_they_are() -> None:
+    """Of five components, each of two vertices, 1 and 4 are images of 0; 2 and 3 are each other's, and not measured."""
+    images = [np.array([2, 3, 8, 9, 6, 7, 4, 5, 0, 1]), np.array([8, 9, 0, 1, 4, 5, 6, 7, 2, 3])]
+    space = family._Space(np.arange(10), cast(Graph, None), np.arange(0, 11, 2), images)
+    found, ends = np.array([7, OPEN, OPEN, OPEN, OPEN]), np.array([[0, 1], [0, 0], [4, 5], [7, 6], [0, 0]])
+    pairs = np.array([3, OPEN, OPEN, OPEN, OPEN])
+    family._follow_images(space, space.like(), found, ends, pairs)
+    assert space.like().tolist() == [0, 0, 2, 2, 0]
+    assert found.tolist() == [7, 7, OPEN, OPEN, 7]
+    assert pairs.tolist() == [3, 3, OPEN, OPEN, 3]
+    assert ends[[1, 4]].tolist() == [[8, 9], [2, 3]]
+    assert ends[[0, 2]].tolist() == [[0, 1], [4, 5]]

@@ -1,6 +1,7 @@
 """One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,9 +22,11 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.steps import pace, step
 from hakoiri.coordinator.steps.buckets import Buckets
 from hakoiri.coordinator.steps.farmed import FarmedStep
+from hakoiri.coordinator.steps.pace import Worth
 from hakoiri.coordinator.steps.shelf import Ahead
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.contract import Puzzle
@@ -33,7 +36,7 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
 from hakoiri.worker.layers.marks import Marks
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
@@ -176,6 +179,32 @@ def test_layers_that_cost_less_than_handing_them_out_are_made_here(
     assert made["cheaper" if here else "workers"] == [len(following), sum(following)]
     assert [sum(column) for column in zip(*made.values(), strict=True)] == [len(sizes), sum(sizes)]
     assert ("s to hand it out" in places["why_here"]) == here
+
+
+@pytest.mark.parametrize("manner", ["chunks", "farmed"])
+def test_the_work_of_layers_is_noted(manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What those take that threads make; who made them only where there are workers, who expand ranges ahead."""
+    options = {"layout": "u32", "keys": "spread", "directed": "no"}
+    resources, seconds = MANNERS[manner].take(monkeypatch, "u32"), list[float]()
+    before_call(monkeypatch, Worth, "made_here", lambda _, size, taken: seconds.append(taken))
+    ahead = spied(monkeypatch, (Ahead, "add"))
+    directory, began = new_run(tmp_path, options), time.process_time()
+    places = driven(directory, resources).places
+    assert 0 <= sum(seconds) <= time.process_time() - began
+    assert bool(seconds) == (manner == "chunks")
+    assert bool(places.get("layers")) == bool(ahead["add"]) == (manner == "farmed")
+
+
+def test_older_keys_are_kept_in_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as their bytes need: they are merged in ranges of many keys."""
+    resources = replace(MANNERS["spilling"].take(monkeypatch, "u32"), tuning=Tuning(least_bytes=9_000))
+    directory = new_run(tmp_path, {"layout": "u32", "keys": "spread", "directed": "yes"})
+    driven(directory, resources)
+    with RunStore(directory) as store:
+        segments = store.read_record(META, CLOSED_KEY, "segments")["segments"]
+        assert segments
+        for number, *_ in segments:
+            assert len(store.names(CLOSED, number_key(number))) <= 3
 
 
 @pytest.mark.parametrize("layout", ["u32", "u256"])

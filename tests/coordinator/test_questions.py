@@ -3,9 +3,10 @@
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,7 @@ import pytest
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs import bounding
+from hakoiri.coordinator.graphs import bounding, diameter
 from hakoiri.coordinator.graphs.bounding import make_bounding
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.diameter import MOST_PAIRS
@@ -240,6 +241,16 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
         keys = puzzle.keys(range(12))
         with pytest.raises(ContradictionError, match="frucht says that configurations are alike that are not"):
             measured_in_keys(context, keys, Control(), SilentObserver())
+
+
+def test_surroundings_are_the_first_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = Toy({"layout": "u32", "keys": "spread", "directed": "no", "size": "240"})
+    sizes = list(Counter(reference_distances(toy.successors, toy.start).values()).values())
+    for enough in (1, 2, 20, 100, 10_000):
+        monkeypatch.setattr(diameter, "_SURROUNDINGS", enough)
+        totals = list(accumulate(sizes))
+        depth = next((depth for depth, total in enumerate(totals) if total >= enough), len(sizes) - 1)
+        assert diameter._surroundings(toy, toy.start) == (depth, sizes[depth])
 
 
 def test_more_may_be_alike_than_when_bounds_were_kept() -> None:

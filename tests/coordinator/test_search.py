@@ -200,6 +200,7 @@ def test_what_this_process_takes_beyond_its_usual_size_is_not_free() -> None:
     budget, puzzle = Budget(1 << 30), Klotski()
     usual = budget.shares(puzzle, 2, resident=BASE_BYTES).free
     assert budget.shares(puzzle, 2, resident=0).free == usual
+    assert (1 << 30) * 3 // 5 < usual < (1 << 30) * 2 // 3
     assert usual - budget.shares(puzzle, 2, resident=BASE_BYTES + 300_000_000).free == pytest.approx(2e8, abs=2)
 
 

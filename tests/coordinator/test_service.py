@@ -1,11 +1,15 @@
 """The queue of a coordinator: what is driven when, by a clock that stands still unless the coordinator sleeps."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.runs import service
+from hakoiri.coordinator.runs import apart, service
 from hakoiri.coordinator.runs.catalogue import queue_again
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.service import RunEnd, serve
@@ -86,3 +90,52 @@ def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, mo
     ends = served(queued.parent, clock, monkeypatch)
     assert [end.status for end in ends] == ["cancelled", "complete"]
     assert clock.attempts == [0, 0]
+
+
+class Child:
+    """A process that ends after so many looks at it, each of which takes 20 seconds."""
+
+    def __init__(self, clock: Clock, looks: int) -> None:
+        self.told, self.environment, self.returncode = list[str](), dict[str, str](), 0
+        self._clock, self._looks = clock, looks
+
+    def __call__(self, command: list[str], env: dict[str, str], **_: Any) -> "Child":
+        self.environment = env
+        return self
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """It has ended."""
+
+    def poll(self) -> int | None:
+        self._looks -= 1
+        return 0 if self._looks < 0 else None
+
+    def send_signal(self, number: int) -> None:
+        self.told.append(signal.Signals(number).name)
+
+    def kill(self) -> None:
+        self.told.append("SIGKILL")
+
+    def wait(self, seconds: float) -> None:
+        self._clock.sleep(20)
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "looks", "told"),
+    [(False, 3, []), (True, 2, ["SIGTERM"]), (True, 3, ["SIGTERM", "SIGKILL"])],
+)
+def test_the_process_of_a_run_is_asked_to_stop_once_and_killed_if_it_does_not(
+    interrupted: bool, looks: int, told: list[str], queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, control = Clock(1e9), Control()
+    child = Child(clock, looks)
+    monkeypatch.setattr(apart, "time", clock)
+    monkeypatch.setattr(subprocess, "Popen", child)
+    if interrupted:
+        control.interrupt("enough")
+    assert apart.drive_apart(queued, Resources(workers=1), control).status == "queued"
+    assert child.told == told
+    assert child.environment.items() >= {"PATH": os.environ["PATH"], "HAKOIRI_SUPERVISOR": str(os.getpid())}.items()

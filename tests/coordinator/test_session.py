@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.pruning import repeated_runs
 from hakoiri.coordinator.session import session
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
@@ -61,3 +63,25 @@ def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> Non
             store.put_layer(0, job.puzzle.keys([job.puzzle.start]), goals=0)
             assert opened.commit_staged(before) == store.read_state() != before
             assert not store.staged
+
+
+def test_sessions_that_end_without_a_word_are_counted(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = list[int]()
+    monkeypatch.setattr(driving, "_work", lambda job, _: lost.append(job.store.state.lost_sessions))
+    for _ in range(4):
+        # Nothing says how it ended, as after a kill.
+        drive(directory, Resources(workers=1), Control(), SilentObserver())
+    assert lost == [0, 1, 2, 3]
+
+
+def test_of_like_runs_the_newest_complete_one_is_kept(directory: Path) -> None:
+    later = make_run(directory.parent, HANOI, "explore", {}, Resources())
+    other = make_run(directory.parent, PuzzleSpec("hanoi", {"discs": "4", "pegs": "3"}), "explore", {}, Resources())
+    assert repeated_runs(directory.parent) == []
+    for each in (directory, later, other):
+        drive(each, Resources(workers=1), Control(), SilentObserver())
+    stopped = make_run(directory.parent, HANOI, "explore", {}, Resources())
+    with RunStore(stopped, writable=True) as store:
+        store.commit(store.state.become("interrupted"))
+    found = [(each.found.run, each.kept, each.belonging) for each in repeated_runs(directory.parent)]
+    assert sorted(found) == sorted([(directory.name, later.name, []), (stopped.name, later.name, [])])

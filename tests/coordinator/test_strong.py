@@ -23,6 +23,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.graphs.strong import transposed
 from tests.support.refusals import refused
@@ -171,6 +172,15 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     assert [weak.size for weak in whole_run.weak_components()] == [record.size for record in whole_run.components()]
 
 
+def test_lonely_configurations_are_no_components_of_their_own() -> None:
+    pairs = LAYOUTS["u32"].pack([4, 9]).reshape(1, 2)
+    sizes = [3, 2, 1, 1]
+    records = [ComponentRecord(place, size, size - 1, 1, 1, 2, 1, 4) for place, size in enumerate(sizes)]
+    found = strong.of_undirected((record, pairs) for record in records)
+    assert [one.size for one in found.components] == [3, 2]
+    assert (found.configurations, found.strong, found.single, found.weak) == (7, 4, 2, 4)
+
+
 def test_it_can_be_stopped() -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     for checks in (1, 2, 5, 20):
@@ -184,6 +194,8 @@ def test_it_can_be_stopped() -> None:
         (500, "the graph of 60 conf"),
         (3_000, "the strong components of 60 conf"),
         (5_000, "a strong component of 60 conf"),
+        # Its keys, three times its graph, and the bounds: one byte less than that.
+        (240 + 3 * (61 * 8 + 60 * 4) + 2 * 40 * 60 - 1, "a strong component of 60 conf"),
     ],
 )
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:

@@ -1,5 +1,6 @@
 """`verify` of layers and of a census: every kind of fault is found, in pieces that fit the memory, in linear time."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from hakoiri.api import census, explore
 from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -20,8 +22,9 @@ from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
-from tests.support.engine import MANNERS, Elsewhere, driven, new_run, spied
+from tests.support.engine import MANNERS, Elsewhere, before_call, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
 
 
@@ -117,8 +120,43 @@ def test_a_census_is_verified_within_the_memory(tmp_path: Path) -> None:
     with census("pancakes", {"n": "5"}, data=tmp_path) as run:
         directory = run.store.directory
     assert faults(directory, Resources(memory=1_000_000)) == []
-    with pytest.raises(OverBudgetError, match="verifying components of 120 configurations needs"):
+    with pytest.raises(OverBudgetError, match="verifying components of 120 configurations needs") as caught:
         faults(directory, Resources(memory=5_000))
+    (needed,) = re.findall(r"needs ([\d,]+) bytes", str(caught.value))
+    assert faults(directory, Resources(memory=int(needed.replace(",", "")))) == []
+    # Each configuration has four moves, there and back.
+    assert int(needed.replace(",", "")) < 120 * 100
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_moves_of_a_census_are_looked_at(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PUZZLES, "dust", ("tests.support.toy", "Dust"))
+    with census("dust", {"layout": "u32", "keys": "clumped"}, data=tmp_path) as run:
+        directory, components, count = run.store.directory, len(run.components()), run.configurations()[0].size
+    looked, told = list[int](), list[Progress]()
+    before_call(monkeypatch, CensusVerifier, "_labels_of", lambda _, keys: looked.append(len(keys)))
+    observer = SilentObserver()
+    monkeypatch.setattr(observer, "progress", told.append)
+    assert verify_directory(directory, full, Resources(), Control(), observer).ok
+    assert sum(looked) >= (count if full else min(count, 1))
+    derived = [progress.done for progress in told if progress.unit == "components derived again"]
+    assert derived == list(range(1, len(derived) + 1))
+    assert len(derived) == components or not full
+
+
+def test_a_damaged_block_of_a_large_layer_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its chunks are looked at by others first."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    directory = new_run(tmp_path, {"layout": "u32", "keys": "clumped"})
+    driven(directory, Resources())
+    with RunStore(directory, writable=True) as store:
+        (name,) = store.names(BLOCKS, number_key(3))
+        value = store.read(BLOCKS, name)
+        assert value is not None
+        store.stage(BLOCKS, name, value[:-1] + bytes([value[-1] ^ 1]))
+        store.commit(store.state)
+    report = verify_directory(directory, True, Resources(chunk=20, farm_from=1), Control(), SilentObserver())
+    assert ["layer 3, block" in fault for fault in report.faults] == [True]
 
 
 @pytest.mark.parametrize(("at_once", "resources", "sent"), [

@@ -9,17 +9,20 @@ import redis
 from redis.exceptions import OutOfMemoryError
 
 from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.deals import hunting, solving
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.graphs import family
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.plays import moving
+from hakoiri.worker.program import program_of
+from hakoiri.worker.transport import rq_worker
 from hakoiri.worker.transport.connection import redis_errors, without_password
 from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays
-from hakoiri.worker.transport.rq_worker import _outcome
+from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome
 from tests.support.engine import PlainRedis
 
 
@@ -107,3 +110,20 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
 )
 def test_no_password_is_told(url: str, told: str) -> None:
     assert without_password(url) == told
+
+
+def test_a_puzzle_is_built_once_for_all_requests_that_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rq_worker, "_puzzles", {})
+    loaded: list[Callable[[], None]] = []
+    monkeypatch.setattr(rq_worker, "prepare", loaded.append)
+
+    def built(spec: PuzzleSpec, task: str) -> Puzzle:
+        program = {**program_of(spec.build())}
+        return _build_puzzle(task, TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program))
+
+    one = built(PuzzleSpec("klotski"), "neighbours")
+    assert built(PuzzleSpec("klotski"), "neighbours") is one
+    assert len(loaded) == 1
+    other = built(PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}), "neighbours")
+    assert (other.name, len(loaded)) == ("hanoi", 2)
+    assert list(rq_worker._puzzles.values()) == [other]

@@ -21,7 +21,7 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here
+from hakoiri.worker.graphs.bounds import Aim, Bounds, _around, least_alike, look_here
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import label_components, order_by_component, part_of, renumbered
 from hakoiri.worker.graphs.lanes import LANES, look_from, pairs_at
@@ -113,6 +113,24 @@ def test_simple_edges(data: st.DataObject) -> None:
     expected = [sorted(set(row) - {source}) for source, row in rows]
     assert degrees.tolist() == [len(row) for row in expected]
     assert ints(found) == [successor for row in expected for successor in row]
+
+
+@given(st.lists(st.sampled_from([0, 1, 2**63, 2**64 - 1]), max_size=9))
+def test_words_in_use_and_bits_are_counted(words: list[int]) -> None:
+    found = kernels.fill_of(np.array(words, dtype=np.uint64))
+    assert found == (sum(word != 0 for word in words), sum(word.bit_count() for word in words))
+
+
+def test_vertices_around_some_are_no_more_than_there_is_room_for() -> None:
+    graph, first, searched = compressed(nx.path_graph(9)), np.arange(9, dtype=np.int32), np.zeros(9, dtype=np.bool_)
+    searched[[3, 4]] = True
+    for room in range(1, 9):
+        near, found = np.full(9, -1, dtype=np.int32), np.empty(9, dtype=np.int32)
+        near[0] = 4
+        count = _around(graph, first, searched, near[:room], 1, found)
+        nearest = [4, 3, 5, 2, 6, 1, 7, 0, 8]
+        assert near.tolist() == nearest[:room] + [-1] * (9 - room)
+        assert found[:count].tolist() == [vertex for vertex in nearest[:room] if vertex not in (3, 4)]
 
 
 @given(st.integers(0, 30), st.integers(1, 40))

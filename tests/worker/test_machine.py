@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -122,6 +123,24 @@ def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPa
     finally:
         team.request_stop()
         keeper.join()
+
+
+def test_workers_that_end_early_in_succession_are_started_after_longer_and_longer_pauses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "connect", lambda url: None)
+    monkeypatch.setattr(supervisor, "forget_worker", lambda name, connection: None)
+    monkeypatch.setattr(Supervisor, "_reason", lambda _: "it is broken")
+    said: list[str] = []
+    team = Supervisor("redis://", 1, said.append)
+    vars(team).update(_workers=[SimpleNamespace(pid=1, wait=lambda: 1)], _began={0: time.monotonic()})
+    pauses = [team._mourn(0) for _ in range(9)]
+    assert pauses == [0.5, 0.5, 0.5, 0.5, 0.5, 1.0, 2.0, 4.0, 8.0]
+    assert [text for text in said if "it is broken" in text] == said[4:]
+    assert len(said) == 5
+    # One that has worked for a while counts for none of them.
+    team._began[0] -= 60
+    assert (team._mourn(0), len(said)) == (0.5, 6)
 
 
 def test_a_process_that_has_threads_forks_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:

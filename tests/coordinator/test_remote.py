@@ -1,0 +1,112 @@
+"""Chunks on their way to workers: which are sent again, to whom, and which are done here."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hakoiri.coordinator.executors import opening
+from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.transport.messages import Event
+
+LONG_AGO = 60.0
+
+
+class Queues:
+    """The lists of a Redis."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, list[str]] = {}
+
+    def lrem(self, name: str, count: int, value: str) -> int:
+        there = self.held.setdefault(name, [])
+        found = value in there
+        if found:
+            there.remove(value)
+        return int(found)
+
+    def lpush(self, name: str, value: str) -> None:
+        self.held.setdefault(name, []).insert(0, value)
+
+
+def chunk_of(number: int, wanted: str = "", begun_by: str = "") -> Chunk:
+    """One that was sent a minute ago."""
+    begun = {1: begun_by} if begun_by else {}
+    return Chunk(number, f"1.{number}", b"", 9.0, 1, time.monotonic() - LONG_AGO, begun=begun, wanted=wanted)
+
+
+def executor_of(**parts: Any) -> RemoteExecutor:
+    """An executor that consists of these parts alone."""
+    made = RemoteExecutor.__new__(RemoteExecutor)
+    vars(made).update(parts)
+    return made
+
+
+@pytest.mark.parametrize("idle", [[], ["b"], ["b", "c"], ["b", "c", "d"]])
+def test_what_waits_for_a_worker_goes_to_those_that_have_nothing_to_do(idle: list[str]) -> None:
+    flight, queues = Flight.__new__(Flight), Queues()
+    chunks = [chunk_of(0, "a", "a"), chunk_of(1, "a"), chunk_of(2, "a")]
+    vars(flight).update(
+        _redis=queues, chunks={chunk.token: chunk for chunk in chunks}, _request=SimpleNamespace(session="here")
+    )
+    for chunk in chunks[1:]:
+        queues.lpush("rq:queue:" + chunk.queue, flight._job_id(chunk))
+    flight.even_out(["a", *idle])
+    # Those sent last go first; the one that has begun stays.
+    assert [chunk.wanted for chunk in chunks] == [["a", "a", "a"], ["a", "a", ""], ["a", "", ""]][min(2, len(idle))]
+    assert sum(map(len, queues.held.values())) == 2
+
+
+def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
+    executor = executor_of(_company=SimpleNamespace(living={"a"}), _queued={})
+    now = time.monotonic()
+    assert executor._why_lost(chunk_of(0), True, now) == "its job is in no queue and no worker has begun it"
+    assert executor._why_lost(chunk_of(0, begun_by="a"), True, now) == ""
+    assert executor._why_lost(chunk_of(0), True, now - LONG_AGO) == ""
+    assert executor._why_lost(chunk_of(0, begun_by="b"), True, now) == "worker b died"
+    assert executor._why_lost(chunk_of(0), False, now) == "Redis lost its data"
+
+
+@pytest.mark.parametrize(("worker", "result"), [("good", None), ("bad", [np.arange(3)])])
+def test_a_result_that_is_gone_or_of_a_worker_that_is_left_out_is_asked_for_again(worker: str, result: Any) -> None:
+    sent: list[Chunk] = []
+    flight, chunk = SimpleNamespace(fetch=lambda *_: result, send=sent.append), chunk_of(0, begun_by=worker)
+    executor = executor_of(_flight=flight, places=SimpleNamespace(untrusted=["bad"]))
+    assert list(executor._take_in(chunk, Event("done", chunk.token, 1, worker))) == []
+    assert sent == [chunk]
+
+
+@pytest.mark.parametrize(("is_away", "chunks"), [(True, {}), (False, {"1.0": chunk_of(0)}), (False, {})])
+def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(is_away: bool, chunks: Any) -> None:
+    executor = executor_of(_company=SimpleNamespace(is_away=is_away), _flight=SimpleNamespace(chunks=chunks))
+    assert list(executor._work_alone()) == []
+
+
+@pytest.mark.parametrize(("deadline", "expected"), [(None, DEFAULT.deadline), (7.0, 7.0)])
+def test_the_deadline_of_a_chunk_is_the_users_or_the_usual_one(
+    deadline: float | None, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def nobody(*_: Any) -> Iterator[Any]:
+        yield set
+
+    remote = SimpleNamespace(expect=lambda names: None, close=lambda: None)
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "hakoiri.coordinator.executors.remote.RemoteExecutor", lambda *parts: given.extend(parts) or remote
+    )
+    monkeypatch.setattr("hakoiri.worker.transport.connection.connect", lambda url: None)
+    monkeypatch.setattr("hakoiri.worker.transport.supervisor.supervised", nobody)
+    spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", deadline=deadline)
+    with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver()) as context:
+        assert context.executor is remote  # type: ignore[comparison-overlap]
+    assert [part.deadline for part in given if isinstance(part, type(DEFAULT))] == [expected]
