@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +29,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.spaces import listing
+from hakoiri.coordinator.spaces.joining import Joining
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
@@ -41,6 +42,7 @@ from hakoiri.storage.results.census import read_component, read_pairs, stage_com
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 from tests.support.engine import before_call, open_without_sync
 from tests.support.refusals import refused
+from tests.support.runs import opened
 from tests.support.searching import essence
 from tests.support.spaces import small_slabs
 from tests.support.toy import Dust, Toy
@@ -412,6 +414,30 @@ def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str,
 def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="toy is directed: its components have no diameters"):
         make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "whole", {"diameters": "largest=1"}, Resources())
+
+
+@pytest.mark.parametrize(
+    ("directed", "diameters", "question"),
+    [("yes", None, "strong components"), ("no", None, "diameter"), ("no", "all", "components"),
+     ("no", "none", "hardest")],
+)  # fmt: skip
+def test_what_may_be_asked_of_a_census(directed: str, diameters: str | None, question: str, tmp_path: Path) -> None:
+    plan = {} if diameters is None else {"diameters": diameters}
+    with opened(make_run(tmp_path, PuzzleSpec("toy", {"directed": directed}), "whole", plan, Resources())) as job:
+        assert job.questions() == [question]
+
+
+def test_pairs_in_memory_are_counted_and_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, roomy = list[int](), replace(_SHORT, tuning=replace(_SHORT.tuning, checkpoint=60.0))
+    before_call(monkeypatch, Joining, "_add", lambda joining, _: held.append(joining._held))
+    before_call(monkeypatch, Joining, "_spill_all", lambda joining: held.append(joining._held))
+    directory = started(tmp_path, "u32", "spread")
+    assert driven(directory, roomy) == "complete"
+    assert min(held) == 0 < max(held)
+    most = roomy.budget().shares(PuzzleSpec("toy").build(), 2).bucket_bytes
+    # But for the pairs that were added last.
+    assert max(held) < 3 * most
+    assert sum(after < before for before, after in pairwise(held)) > 2
 
 
 # Which components are measured

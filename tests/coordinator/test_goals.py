@@ -1,10 +1,11 @@
 """Goal distances by a search from all goals at once: those of a plain search, in every manner, whatever happens."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,24 +15,28 @@ from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.game import Game
 from hakoiri.cli.puzzles.playing import _Hints
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
+from hakoiri.coordinator.goals import search
 from hakoiri.coordinator.goals.distances import make_distances
 from hakoiri.coordinator.goals.search import Distances, GoalSearch
 from hakoiri.coordinator.runs.catalogue import delete_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.steps.sifting import SiftingStep
 from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.coordinator.steps.window import HeldLayer
 from hakoiri.puzzles.contract import Choice, Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import BLOCKS, DATA_FILE, number_key
+from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
 from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
 from tests.support.engine import MANNERS, assert_tidy, before_call, driven, new_run, spied
@@ -251,6 +256,68 @@ def test_what_is_wrong_with_them_is_found_and_mended(options: dict[str, str], tm
         store.commit(store.state)
     drive(directory, Resources(), Control(), SilentObserver(), repair=True)
     assert_right(directory, options)
+
+
+@pytest.mark.parametrize("kind", ["layers", "distances"])
+def test_a_repair_leaves_nothing_of_a_layer_that_was_begun(kind: str, tmp_path: Path) -> None:
+    options = {"layout": "u32", "keys": "spread", "directed": "no", "size": "240"}
+    directory = new_distances(tmp_path, options) if kind == "distances" else new_run(tmp_path, options)
+    driven(directory, Resources())
+    with RunStore(directory) as store:
+        spill = Spill(directory, store.layout, store.state.depth + 1)
+        spill.append(0, pack_blocks(store.layer(1)))
+    assert (directory / SPILL_FOLDER).exists()
+    drive(directory, Resources(), Control(), SilentObserver(), repair=True)
+    assert not (directory / SPILL_FOLDER).exists()
+
+
+def test_the_memory_for_moves_backwards_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = new_distances(tmp_path, {"layout": "u32", "keys": "spread", "directed": "yes", "size": "240"})
+    asked = dict[str, int]()
+    before_call(monkeypatch, Budget, "require", lambda _, what, needed: asked.update({what: needed}))
+    driven(directory, Resources())
+    with RunStore(directory) as store, RunStore(directory.parent / store.manifest.plan["base"]) as base:
+        toy, keys = (
+            Toy(store.manifest.puzzle["options"]),
+            [ints(base.layer(depth)) for depth in range(base.state.depth + 1)],
+        )
+        count, moves = sum(map(len, keys)), sum(len({*toy.successors(key)} - {key}) for layer in keys for key in layer)
+    # The keys, the graph, and what a configuration and a move take to be turned and sorted.
+    needed = 4 * count + 8 * (count + 1) + 4 * moves + 24 * count + 14 * moves
+    assert asked[f"the moves of {count:,} configurations backwards"] == needed
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(5, True), (6, False)])
+def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 5 predecessors of 4 bytes each, in 100 bytes."""
+    layout, made = LAYOUTS["u32"], list[str]()
+    monkeypatch.setattr(search, "small_step_back", lambda *_: made.append("at once") or layout.empty(0))
+    monkeypatch.setattr(search, "RetractingStep", lambda *_: made.append("by a step"))
+    searching, shares = GoalSearch.__new__(GoalSearch), SimpleNamespace(bucket_bytes=100)
+    context = SimpleNamespace(budget=SimpleNamespace(distributes=lambda count: False), shares=shares)
+    vars(searching).update(
+        _session=SimpleNamespace(context=context), store=SimpleNamespace(read_partial=lambda: None), _run=None, _pace=None,
+        puzzle=SimpleNamespace(most_predecessors=5, layout=layout), state=SimpleNamespace(depth=1),
+        _made_by=lambda step: None,
+    )  # fmt: skip
+    searching._led_from(HeldLayer([layout.pack(range(size))]), [])
+    assert made == ["at once" if at_once else "by a step"]
+
+
+def test_what_is_sifted_is_sifted_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"layout": "u32", "keys": "spread", "directed": "yes", "size": "240"}
+    directory, taken = new_distances(tmp_path, options), list[int]()
+    resources, expand = MANNERS["chunks"].take(monkeypatch, "u32"), SiftingStep._expand_some
+
+    def counted(step: SiftingStep, begin: int) -> Iterator[int]:
+        for count in expand(step, begin):
+            taken.append(count)
+            yield count
+
+    monkeypatch.setattr(SiftingStep, "_expand_some", counted)
+    driven(directory, resources)
+    assert len(taken) > 10
+    assert max(taken) <= 7
 
 
 @pytest.mark.parametrize("kind", ["usual_run", "merged_run", pytest.param("whole_run", marks=pytest.mark.slow)])

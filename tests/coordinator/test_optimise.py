@@ -11,7 +11,7 @@ import pytest
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.coordinator.plays.optimise import Optimised, best_of
+from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.nakuron import bound as proving
@@ -26,6 +26,7 @@ from hakoiri.storage.names import ROWS
 from hakoiri.storage.results.rows import ResultRows, read_arrays
 from hakoiri.worker.nakuron.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
+from tests.support.engine import before_call
 from tests.support.nakuron_boards import KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
@@ -230,6 +231,25 @@ def test_what_cannot_be(tmp_path: Path) -> None:
         optimise(tmp_path, "greedy", 3, rounds=1)
     with refused(OverBudgetError, "width 5,000 does not fit", Step("raise", "memory"), Step("give", "width", "49")):
         optimise(tmp_path, width=5_000, rounds=1, memory=1 << 20)
+
+
+def test_the_width_goes_by_the_seconds_since_the_beam_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds, began = list[float](), time.monotonic()
+    before_call(monkeypatch, Optimisation, "_width", lambda *given: seconds.append(given[-1]))
+    optimise(tmp_path, width=5, rounds=1)
+    assert seconds == sorted(seconds)
+    assert 0 <= seconds[0] <= seconds[-1] <= time.monotonic() - began
+
+
+def test_only_boards_that_have_no_key_go_into_the_plan(tmp_path: Path) -> None:
+    usual = PuzzleSpec("nakuron")
+    assert optimised(usual, "greedy", 1, None)[0] == usual
+    assert optimised(usual, "greedy", 1, None)[1]["board"] is None
+    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), "greedy", 1, None)
+    assert (spec, plan["board"]) == (usual, BOARD.text())
+    own = with_own_file(PuzzleSpec(written(tmp_path, STONES, "Stones"), {}, "0x1"))
+    spec, plan = optimised(own, BEAM, 1, 500)
+    assert (spec, plan["board"]) == (own, None)
 
 
 def test_the_width_fits_the_time() -> None:

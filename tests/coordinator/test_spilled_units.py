@@ -38,7 +38,9 @@ def test_blocks_of_a_unit_are_those_that_do_not_end_before_it() -> None:
                     zip(firsts, values, strict=True), zip(firsts[1:], values[1:], strict=True), fillvalue=(0, 9)
                 )
             ]
-            expected = [n for n, (first, end) in enumerate(zip(firsts, ends, strict=True)) if first < high and end > low]
+            expected = [
+                n for n, (first, end) in enumerate(zip(firsts, ends, strict=True)) if first < high and end > low
+            ]
             assert overlapping(lot, Unit(0, low, high)).places[:, NUMBER].tolist() == expected
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.dealing import dealt, fitted
+from hakoiri.coordinator.deals.dealing import deals_of, dealt, fitted
 from hakoiri.coordinator.deals.study import Studied, StudyDeals, kept_deals
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from hakoiri.coordinator.deals.study_table import Deal, tally
@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
@@ -161,6 +161,19 @@ def test_shortened_solutions_lie_between_the_found_and_the_shortest(tmp_path: Pa
 
 
 # Caps
+
+
+@pytest.mark.parametrize(("announced", "fits"), [("", True), ("2\n", True), ("3\n", False), ("1\n", False)])
+def test_as_many_deals_as_the_first_line_announces(announced: str, fits: bool) -> None:
+    puzzle = PuzzleSpec("gap", {"ranks": "4"}).build()
+    assert isinstance(puzzle, Dealt)
+    deals = [puzzle.random_deal(1, number) for number in (0, 1)]
+    text = announced + "\n\n".join(deal.replace("/", "\n") for deal in deals)
+    if fits:
+        assert list(deals_of(puzzle, text)) == [puzzle.tidy_deal(deal) for deal in deals]
+    else:
+        with pytest.raises(ConfigurationError, match=f"the first line announces {announced.strip()} deals?, 2 follow"):
+            list(deals_of(puzzle, text))
 
 
 def test_a_deal_is_solved_to_its_own_goal_alone() -> None:

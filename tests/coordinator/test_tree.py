@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.job import Report
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.trees import verify
@@ -24,7 +25,7 @@ from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.export.files import export_run
 from hakoiri.puzzles.errors import PuzzleError, Step
-from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
 from hakoiri.storage.errors import DamagedError
@@ -60,6 +61,8 @@ def answer(directory: Path) -> tuple[Any, ...]:
     with RunStore(directory) as store:
         state, found = store.state, Grown.of(store.state)
         keys = ints(store.layer(state.depth)) if found.orbits else []
+        levels = [store.layer_record(depth).stored_bytes for depth in range(state.depth + 1)]
+        assert state.stored_bytes >= sum(levels[:-1]) > 0
         return found.solutions, found.orbits, found.classes, found.nodes, state.digest, keys
 
 
@@ -105,6 +108,20 @@ def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Pat
     assert slow["nodes"] > 100 * fast["nodes"]
     assert fast["run"] == manifest.run
     assert slow["processor"] > fast["processor"] > 0
+
+
+def test_few_prefixes_are_counted_here_and_more_by_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few are what the user says, or what takes little time."""
+    search, executor = TreeSearch.__new__(TreeSearch), object()
+    keys = LAYOUTS["u64"].pack([1])
+    for pace, more, expected in (
+        (1e6, {"farm_from": 6}, [False, True]), (1e-6, {"farm_from": 6}, [False, True]),
+        (1e6, {"chunk": 5}, [False, True]), (1e-6, {"chunk": 5}, [False, True]),
+        (1e6, {}, [True, True]), (1e-6, {}, [False, False]),
+    ):  # fmt: skip
+        context = SimpleNamespace(budget=Budget(1 << 30, **more), executor=executor)
+        vars(search).update(_session=SimpleNamespace(context=context), _pace=lambda _, pace=pace: pace)
+        assert [search._executor(missing, keys) is executor for missing in (5, 6)] == expected
 
 
 def test_large_subtrees_are_cut_further(tmp_path: Path) -> None:

@@ -121,6 +121,37 @@ def test_what_changes_no_answer_does_not(edit: tuple[str, str], digest: Callable
     assert digest(SOURCE.replace(*edit)) == digest(SOURCE)
 
 
+OTHER = """\
+from dataclasses import dataclass
+
+@dataclass
+class Limit:
+    most: int
+
+def least(number):
+    return number - 1
+
+LIMIT = Limit(3)
+"""
+
+
+def test_what_is_of_another_module_is_covered_by_the_digest_of_that(digest: Callable[..., str]) -> None:
+    other = ModuleType("other_of_test")
+    other.__file__ = "/there/other_of_test.py"
+    sys.modules[other.__name__] = other
+    try:
+        found = []
+        for source in (OTHER, OTHER.replace("number - 1", "number - 2"), OTHER.replace("most: int", "most: int = 9")):
+            exec(compile(source, other.__file__, "exec"), vars(other))  # noqa: S102
+            for using in ("from other_of_test import least", "from other_of_test import LIMIT"):
+                found.append(digest(using))
+                assert program._of_module(sys.modules["edited_by_test"])[1] == [other]
+        assert found[:2] == found[2:4] == found[4:]
+        assert found[0] != found[1]
+    finally:
+        del sys.modules[other.__name__]
+
+
 def test_where_a_users_module_lies_does_not_matter(digest: Callable[..., str]) -> None:
     source = f"{SOURCE}\nHOME = __file__\n"
     assert digest(source, "/here") == digest(source, "/there/too")
