@@ -277,13 +277,11 @@ def test_the_memory_for_moves_backwards_is_asked_for(tmp_path: Path, monkeypatch
     before_call(monkeypatch, Budget, "require", lambda _, what, needed: asked.update({what: needed}))
     driven(directory, Resources())
     with RunStore(directory) as store, RunStore(directory.parent / store.manifest.plan["base"]) as base:
-        toy, keys = (
-            Toy(store.manifest.puzzle["options"]),
-            [ints(base.layer(depth)) for depth in range(base.state.depth + 1)],
-        )
-        count, moves = sum(map(len, keys)), sum(len({*toy.successors(key)} - {key}) for layer in keys for key in layer)
-    # The keys, the graph, and what a configuration and a move take to be turned and sorted.
-    needed = 4 * count + 8 * (count + 1) + 4 * moves + 24 * count + 14 * moves
+        toy = Toy(store.manifest.puzzle["options"])
+        keys = [key for depth in range(base.state.depth + 1) for key in ints(base.layer(depth))]
+        count, moves = len(keys), sum(len({*toy.successors(key)} - {key}) for key in keys)
+    # The keys, where their moves begin, and what a configuration and a move take to be turned and sorted.
+    needed = 4 * count + 8 * (count + 1) + 24 * count + 14 * moves
     assert asked[f"the moves of {count:,} configurations backwards"] == needed
 
 
@@ -296,9 +294,9 @@ def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, mon
     searching, shares = GoalSearch.__new__(GoalSearch), SimpleNamespace(bucket_bytes=100)
     context = SimpleNamespace(budget=SimpleNamespace(distributes=lambda count: False), shares=shares)
     vars(searching).update(
-        _session=SimpleNamespace(context=context), store=SimpleNamespace(read_partial=lambda: None), _run=None, _pace=None,
-        puzzle=SimpleNamespace(most_predecessors=5, layout=layout), state=SimpleNamespace(depth=1),
-        _made_by=lambda step: None,
+        _session=SimpleNamespace(context=context), store=SimpleNamespace(read_partial=lambda: None),
+        _run=None, _pace=None, puzzle=SimpleNamespace(most_predecessors=5, layout=layout),
+        state=SimpleNamespace(depth=1), _made_by=lambda step: None,
     )  # fmt: skip
     searching._led_from(HeldLayer([layout.pack(range(size))]), [])
     assert made == ["at once" if at_once else "by a step"]
@@ -317,7 +315,8 @@ def test_what_is_sifted_is_sifted_in_chunks(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(SiftingStep, "_expand_some", counted)
     driven(directory, resources)
     assert len(taken) > 10
-    assert max(taken) <= 7
+    # Half a chunk or more, of those that are not known yet.
+    assert max(taken) < 30
 
 
 @pytest.mark.parametrize("kind", ["usual_run", "merged_run", pytest.param("whole_run", marks=pytest.mark.slow)])

@@ -50,6 +50,6 @@ def test_so_many_losses_in_turn_as_are_allowed_end_a_step() -> None:
     asking = Asking(SimpleNamespace(lying=lying), LAYOUTS["u32"], 5, 3)  # type: ignore[arg-type]
     asking._note_loss()
     asking._note_loss()
-    with pytest.raises(TaskError, match="layer 5: .* 3 times in turn"):
+    with pytest.raises(TaskError, match=r"layer 5: .* 3 times in turn"):
         asking._note_loss()
     assert len(looks) == 2
