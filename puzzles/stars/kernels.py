@@ -86,7 +86,7 @@ def _fitting(checks: NDArray[np.int64], numbers: NDArray[np.int64], total: int, 
     place = 1
     while checks[place, 0] == FITS:
         left = total - numbers[checks[place, 1]] - numbers[checks[place, 2]] - numbers[checks[place, 3]]
-        unused &= _ONE << np.uint64(left) if 0 < left <= _TOP else np.uint64(0)
+        unused &= _ONE << np.uint64(left) if left > 0 else np.uint64(0)
         place += 1
     return unused
 
@@ -162,7 +162,7 @@ def _choices(
             chosen = _pairs(unused, reverse, left) if left > 0 else np.uint64(0)
         else:
             left -= numbers[steps[level, 4]]
-            chosen = unused & (_ONE << np.uint64(left)) if 0 < left <= _TOP else np.uint64(0)
+            chosen = unused & (_ONE << np.uint64(left)) if left > 0 else np.uint64(0)
     if steps[level, 5] >= 0:
         # All bits up to that of the number there.
         chosen &= ~((np.uint64(2) << np.uint64(numbers[steps[level, 5]])) - _ONE)

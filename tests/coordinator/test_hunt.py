@@ -36,6 +36,7 @@ from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
 from hakoiri.puzzles.solitaires.gap import Gap
@@ -236,6 +237,26 @@ def test_a_change_leaves_a_deal() -> None:
         assert not in_order(puzzle, field)
         seen.add(field.tobytes())
     assert len(seen) > 250
+
+
+def test_two_cells_that_are_exchanged_have_what_the_kind_of_the_change_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    puzzle, kinds = gap(5), set()
+    monkeypatch.setattr(hunting, "_undo_moves", lambda *_: None)
+    for seed in range(200):
+        field = field_of(puzzle, random_deal(20, 1, seed))
+        before, kind = field.copy(), next(random_words(seed)) % 5
+        change.py_func(field, 5, np.array([seed], dtype=np.uint64))  # type: ignore[attr-defined]
+        one, other = np.flatnonzero(field != before).tolist()
+        assert (field[one], field[other]) == (before[other], before[one])
+        a, b = int(before[one]), int(before[other])
+        if kind in (1, 2):
+            assert (a % 4 == b % 4) if kind == 1 else (a // 4 == b // 4)
+        elif kind == 3:
+            assert BLANK in (a, b)
+        elif kind == 4:
+            assert other - one in (1, 5, 15, 19)
+        kinds.add(kind)
+    assert kinds == set(range(5))
 
 
 @objectives

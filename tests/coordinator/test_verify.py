@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hakoiri.api import census, explore
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session import verifier
@@ -178,3 +180,40 @@ def test_workers_share_in_what_plain_rules_take_long_for(
     asked = spied(monkeypatch, (Elsewhere, "map"))
     assert faults(directory, resources) == []
     assert (asked["map"] > 0) == sent
+
+
+@pytest.mark.parametrize(
+    ("where", "undirected", "back", "one_way"),
+    [(None, True, [], False), (0, True, [], True), (0, True, [7], False), (0, False, [], False)],
+)
+def test_a_move_that_leads_astray_is_a_fault_or_leads_one_way(
+    where: int | None, undirected: bool, back: list[Key], one_way: bool
+) -> None:
+    """The puzzle is wrong where what is found in another layer does not lead back; else the run is."""
+    faults, moves, layout = list[str](), list[tuple[Key, Key]](), LAYOUTS["u32"]
+    verifying = LayersVerifier.__new__(LayersVerifier)
+    vars(verifying).update(
+        _store=SimpleNamespace(find=lambda key: where), _report=SimpleNamespace(fault=faults.append),
+        _puzzle=SimpleNamespace(undirected=undirected, successors=lambda key: back),
+        _report_one_way=lambda said, *move: moves.append(move),
+    )  # fmt: skip
+    verifying._report_strays(4, layout.pack([7]), layout.pack([3, 5]), np.array([0, 0]), layout.pack([5]))
+    assert moves == [(7, 5)] * one_way
+    place = "no layer" if where is None else "layer 0"
+    assert faults == [f"layer 4: 0x7 leads to 0x5, which is in {place}"] * (not one_way)
+
+
+def test_a_layer_that_is_not_finished_is_not_looked_at() -> None:
+    """Some of its blocks may be there."""
+    faults, seen = list[str](), list[int]()
+    verifying = LayersVerifier.__new__(LayersVerifier)
+    keys = LAYOUTS["u32"].pack([9])
+    vars(verifying).update(
+        _passed=SimpleNamespace(reached=SimpleNamespace(exclude_from=lambda block: block)), _deepest=3,
+        _store=SimpleNamespace(blocks=lambda depth: [seen.append(depth), keys][1:]), _control=Control(),
+        _report=SimpleNamespace(fault=faults.append),
+    )  # fmt: skip
+    verifying._look_back(3)
+    assert faults == []
+    verifying._look_back(2)
+    assert (faults, seen) == (["layer 3: nothing in layer 2 leads to 0x9"], [3])

@@ -2,7 +2,7 @@
 
 import random
 from bisect import bisect_left
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ from hakoiri.puzzles.keys.layout import (
 )
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.keys.places import Places
+from hakoiri.puzzles.keys.splitmix import random_word, random_words
 from tests.support.plain import any_keys, increasing_keys, layouts, words_of
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -265,3 +266,9 @@ def test_places_are_lower_bounds(layout: Layout, most: int) -> None:
         assert (len(places.table) > 0) == (most == 90 and layout.words == 1)
         assert places.lower_bounds(layout.pack(wanted)).tolist() == lower_bounds(keys, layout.pack(wanted)).tolist()
     assert Places.of(layout.pack([])).lower_bounds(layout.pack([5])).tolist() == [0]
+
+
+@pytest.mark.parametrize("state", [0, 1, 2**63, 2**64 - 1])
+def test_random_words_of_the_kernel_are_those_of_the_plain_rule(state: int) -> None:
+    held = np.array([state], dtype=np.uint64)
+    assert [int(random_word(held)) for _ in range(50)] == list(islice(random_words(state), 50))

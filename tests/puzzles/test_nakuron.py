@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
 from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.nakuron import kernels
 from hakoiri.puzzles.nakuron.board import (
     SETTINGS,
     SIDES,
@@ -222,3 +223,15 @@ def test_games_have_the_score_that_the_rules_give_them(strategy: str) -> None:
     assert (best.score, best.tried) == (max(game.score for game in games), sum(game.tried for game in games))
     if strategy == "cycle":
         assert games[0].sequence[:6] == [0, 1, 2, 3, 0, 1]
+
+
+def test_a_plane_is_moved_up_by_whole_words() -> None:
+    """As plain Python, which checks each index."""
+    chance = np.random.default_rng(1)
+    plane, moving = chance.integers(0, 2**64, (2, 12), dtype=np.uint64)
+    for far in (1, 4, 11):
+        out = np.zeros(12, dtype=np.uint64)
+        kernels._move_up.py_func(plane, moving, 12, far, out)
+        for place in range(12):
+            below = plane[place + far] & moving[place + far] if place + far < 12 else 0
+            assert out[place] == plane[place] & ~moving[place] | below

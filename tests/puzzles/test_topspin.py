@@ -2,9 +2,11 @@
 
 from math import factorial
 
+import numpy as np
 import pytest
 
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.permutation import topspin as kernels
 from hakoiri.puzzles.permutation.topspin import TopSpin
 from tests.support.plain_search import (
     check_expand,
@@ -118,3 +120,22 @@ def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> N
     with pytest.raises(PuzzleError) as refused:
         TopSpin(options)
     assert [part for part in parts if part not in str(refused.value)] == []
+
+
+@pytest.mark.parametrize(("n", "k"), [(10, 4), (11, 4), (13, 3), (13, 12)])
+def test_tokens_beyond_the_tables(n: int, k: int) -> None:
+    """Moves that begin at any place, of keys near each other and far apart."""
+    puzzle = topspin(n, k)
+    keys = np.unique(np.concatenate([sampled(puzzle, factorial(n - 1), 30, 5), puzzle.keys(range(20))]))
+    check_expand(puzzle, keys, lambda text: [" ".join(after) for after in reversals(tuple(text.split()), k)])
+
+
+def test_the_kernel_keeps_to_its_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As plain Python each index is checked."""
+    puzzle = topspin(11, 4)
+    keys = sampled(puzzle, factorial(10), 3, 7)
+    room = puzzle.layout.empty(len(keys) * puzzle.most_successors)
+    monkeypatch.setattr(kernels, "popcount", lambda word: int(word).bit_count())
+    monkeypatch.setattr(kernels, "_read_last", kernels._read_last.py_func)
+    kernels._expand_keys.py_func(keys, *puzzle._tables, room)
+    assert room.tolist() == puzzle.expand(keys).successors.tolist()

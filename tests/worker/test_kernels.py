@@ -100,6 +100,14 @@ def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
         resources.clear()
 
 
+def test_a_bitmap_has_a_bit_for_each_key_of_the_span_and_few_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = list[int]()
+    monkeypatch.setattr(kernels, "take_off", lambda window, _: words.append(len(window[1])))
+    for least, most in ((0, 0), (5, 68), (5, 69), (1_000, 1_640)):
+        merge([np.arange(least, most + 1, dtype=np.uint32)], [])
+    assert words == [1, 1, 2, 11]
+
+
 @given(st.data())
 def test_simple_edges(data: st.DataObject) -> None:
     layout = data.draw(layouts)

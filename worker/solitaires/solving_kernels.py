@@ -298,8 +298,9 @@ def depth_first_remembering(
         to_goal[0] = 0
     cells = np.empty(SUITS * columns, dtype=np.int8)
     moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
-    stack = np.empty(_FIRST_ROOM, dtype=np.int32)
-    tried = np.empty(_FIRST_ROOM, dtype=np.int32)
+    # The potential of Gap grows with every move up to this at most.
+    stack = np.empty(SUITS * columns * columns // 2 + 1, dtype=np.int32)
+    tried = np.empty(len(stack), dtype=np.int32)
     stack[0] = tried[0] = 0
     count, level, deepest = 1, 0, 0
     while level >= 0:
@@ -326,8 +327,6 @@ def depth_first_remembering(
         slots[slot] = count
         _append(places, hashes, parents, count, index, card, target, value)
         level += 1
-        if level == len(stack):
-            stack, tried = _longer(stack, 2 * level), _longer(tried, 2 * level)
         stack[level], tried[level] = count, 0
         deepest = max(deepest, level)
         count += 1
