@@ -2,7 +2,7 @@
 
 Python's own trace function is called once for each call, as no line is traced: no other package is needed, and the
 tests take about twice as long. A session's fixture counts for every test that uses it. Compiled functions are not
-entered: theirs are the tests of the functions that name them.
+entered: theirs are the tests that name them, and those of the functions that do.
 """
 
 import ast

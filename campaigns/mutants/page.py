@@ -29,8 +29,8 @@ python -m campaigns.mutants --publish                       # this page
 
 Only tests that enter a function in their own process are run, those that enter few other functions and the shortest
 ones, up to six seconds of processor time together (25 for survivors), so a survivor may still be noticed by a longer
-test or by one that starts commands. Compiled functions are not entered by Python: the tests of the functions that use
-them are run.
+test or by one that starts commands. Compiled functions are not entered by Python: the tests that call them, or the
+functions that use them, are run.
 
 """
 _JUDGED_BEGINS = """

@@ -10,6 +10,8 @@ import pytest
 
 from hakoiri.api import census, explore
 from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.graphs import verify as graphs_verify
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.verify import LayersVerifier
@@ -128,6 +130,19 @@ def test_a_census_is_verified_within_the_memory(tmp_path: Path) -> None:
     assert faults(directory, Resources(memory=int(needed.replace(",", "")))) == []
     # Each configuration has four moves, there and back.
     assert int(needed.replace(",", "")) < 120 * 100
+
+
+def test_searches_of_a_large_component_are_cut_into_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with census("pancakes", {"n": "5"}, data=tmp_path) as run:
+        directory = run.store.directory
+    parts = list[int]()
+    before_call(monkeypatch, ThreadExecutor, "map", lambda _, task, *rest: parts.append(task == "searches"))
+    # 120 configurations of four moves each: 120 searches of 601 steps.
+    for at_once, cut in ((120 * 601, False), (120 * 601 - 1, True), (1_000, True)):
+        monkeypatch.setattr(graphs_verify, "_STEPS_AT_ONCE", at_once)
+        parts.clear()
+        assert faults(directory, Resources()) == []
+        assert any(parts) == cut
 
 
 @pytest.mark.parametrize("full", [False, True])

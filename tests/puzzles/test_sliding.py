@@ -16,6 +16,7 @@ from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.puzzles.sliding_blocks.sliding_kernels import _large_kinds
 from hakoiri.puzzles.sliding_blocks.tables import make_tables
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
@@ -256,6 +257,14 @@ def test_moves_stay_in_the_whole_space_and_can_be_taken_back(name: str, metric: 
     assert moves == set(zip(found.tolist(), sources.tolist(), strict=True))
     assert np.isin(found, keys).all()
     assert counts.max() <= puzzle.most_successors
+
+
+@pytest.mark.parametrize("board", ["AB/C.", "AAB/C..", "AAB/CDB/C..", "AABB/CCDD/EF../GH.."])
+def test_kinds_of_large_pieces_come_first(board: str) -> None:
+    puzzle = sliding(board)
+    large = [len(kind.shape) > 1 for kind in puzzle.pieces.kinds]
+    assert _large_kinds(puzzle._tables[0]) == sum(large)
+    assert large == sorted(large, reverse=True)
 
 
 def test_blocks_go_on_where_they_stopped() -> None:
