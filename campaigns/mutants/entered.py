@@ -150,7 +150,9 @@ def read_entered(root: Path, folder: Path) -> Choice:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = _imported(tree)
         for name, function in functions(tree):
-            for called in {named.get(node.id) for node in ast.walk(function) if isinstance(node, ast.Name)} & kernels:
+            for called in {
+                named.get(node.id, "") for node in ast.walk(function) if isinstance(node, ast.Name)
+            } & kernels:
                 test = f"{path.relative_to(root)}::{name}"
                 tests[called] += [each for each in seconds if each.partition("[")[0] == test]
     return Choice(tests, seconds, entered, named_in, kernels)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors import opening
+from hakoiri.coordinator.executors import opening, remote
 from hakoiri.coordinator.executors.flight import Chunk, Flight
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.messages import Event
 
 LONG_AGO = 60.0
@@ -99,14 +100,12 @@ def test_the_deadline_of_a_chunk_is_the_users_or_the_usual_one(
     def nobody(*_: Any) -> Iterator[Any]:
         yield set
 
-    remote = SimpleNamespace(expect=lambda names: None, close=lambda: None)
+    made = SimpleNamespace(expect=lambda names: None, close=lambda: None)
     given: list[Any] = []
-    monkeypatch.setattr(
-        "hakoiri.coordinator.executors.remote.RemoteExecutor", lambda *parts: given.extend(parts) or remote
-    )
-    monkeypatch.setattr("hakoiri.worker.transport.connection.connect", lambda url: None)
-    monkeypatch.setattr("hakoiri.worker.transport.supervisor.supervised", nobody)
+    monkeypatch.setattr(remote, "RemoteExecutor", lambda *parts: given.extend(parts) or made)
+    monkeypatch.setattr(connection, "connect", lambda url: None)
+    monkeypatch.setattr(supervisor, "supervised", nobody)
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", deadline=deadline)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver()) as context:
-        assert context.executor is remote  # type: ignore[comparison-overlap]
+        assert context.executor is made  # type: ignore[comparison-overlap]
     assert [part.deadline for part in given if isinstance(part, type(DEFAULT))] == [expected]
