@@ -22,7 +22,6 @@ from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace, Worth
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.scratch import scratch_store
@@ -92,9 +91,9 @@ class EachLayer:
         self._layers.append(layer)
 
 
-def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth, control: Control) -> Keys:
+def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> Keys:
     """The layer `depth` after `current`, at once and here; `known` holds `current` too."""
-    expansion = control.compute(puzzle, lambda: inspected_expansion(puzzle, current, depth))
+    expansion = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
     if not len(expansion.successors):
         return current[:0]
     keys = merge([expansion.successors], []).copy()
@@ -172,10 +171,10 @@ class LayeredSearch:
     def _next(self, current: Layer) -> Layer:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
-            self._maker, began = "small", time.thread_time()
+            self._maker, began = "small", time.process_time()
             known, depth = self._known_here(current), self.state.depth + 1
-            keys = small_step(self.puzzle, all_keys(current), known, depth, self._session.control)
-            self._worth.made_here(current.size, time.thread_time() - began)
+            keys = small_step(self._session, all_keys(current), known, depth)
+            self._worth.made_here(current.size, time.process_time() - began)
             if len(keys):
                 self._add_small(keys)
             return HeldLayer([keys])

@@ -228,6 +228,16 @@ class Session:
         self._progress = progress
         self.observer.progress(progress)
 
+    def compute(self, work: Callable[[], _Made]) -> _Made:
+        """Return what `work` makes of the puzzle, which must have no other effect; `StopRun` if the run is to stop.
+
+        Rules in plain Python may never end: another thread follows them, and this one asks whether the run is to stop.
+        """
+        if self.puzzle.has_kernel:
+            return work()
+        ((_, made),) = self.context.local.each("expand", lambda _: work(), [None])
+        return made
+
     def commit(self, state: State) -> State:
         """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
         now = time.monotonic()

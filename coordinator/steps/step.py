@@ -116,7 +116,7 @@ class LayerStep:
         sample = self._sample()
         began = time.perf_counter()
         inspected = partial(inspected_expansion, self._puzzle, sample, self._depth)
-        expansion = self._session.control.compute(self._puzzle, inspected)
+        expansion = self._session.compute(inspected)
         self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(expansion.successors) / len(sample)
         self._successors = sort_keys(expansion.successors.copy())

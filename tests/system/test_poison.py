@@ -175,6 +175,18 @@ def test_a_run_that_never_answers_is_cancelled(
     assert hakoiri.ask("status", first)["status"] == "cancelled"
 
 
+def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(
+    poison: Path, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    waits = {"POISON_WAITS": str(tmp_path / "waits")}
+    running = hakoiri.start("run", f"{poison}:Endless", env=waits, executable=HAKOIRI)
+    wait_until((tmp_path / "waits").exists, what="the puzzle to loop")
+    hakoiri.here("cancel", "last")
+    ended = running.finish()
+    assert (ended.code, "cancelled on request" in ended.stderr) == (1, True), ended
+    assert hakoiri.state().status == "cancelled"
+
+
 def test_a_run_that_loses_its_sessions_comes_after_all_others(hakoiri: Hakoiri) -> None:
     first, second = (hakoiri.ask("enqueue", "klotski")["run"] for _ in range(2))
     for lost, expected in ((2, [first, second]), (3, [second, first])):
