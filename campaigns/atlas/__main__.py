@@ -25,26 +25,16 @@ from campaigns.atlas.page import publish, published, summary
 from campaigns.atlas.registry import PARTS
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
 from campaigns.books import Books
+from campaigns.options import Options
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Those of the command line."""
-    parser = argparse.ArgumentParser("atlas", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if there is none")
-    parser.add_argument("--data", type=Path, default=Path("atlas"), metavar="DIR", help="where books and runs lie")
-    parser.add_argument(
-        "--only", default="*", metavar="NAME", help="only entries of this name, or pattern: '1? discs*'"
-    )
-    parser.add_argument("--short", action="store_true", help="the smallest entries of each part, as in CI")
-    parser.add_argument("--until", type=float, default=float("inf"), metavar="MINUTES", help="stop after that time")
-    parser.add_argument("--memory", metavar="SIZE", help="what each command may take")
-    parser.add_argument("--reuse", metavar="PART:ENTRY=RUN", help="the folder of a finished run, for one entry")
-    parser.add_argument("--publish", action="store_true", help="add what is in the books to the page")
-    parser.add_argument("--json", action="store_true", help="print one object")
-    asked = parser.parse_args(given)
-    if strange := set(asked.parts) - PARTS.keys():
-        parser.error(f"there is no part {', '.join(sorted(strange))}")
-    return asked
+    """Parse the command line."""
+    options = Options("atlas", __doc__, "part", PARTS)
+    options.add_argument("--only", default="*", metavar="NAME", help="entries of this name or pattern: '1? discs*'")
+    options.add_argument("--memory", metavar="SIZE", help="memory that each command may take")
+    options.add_argument("--reuse", metavar="PART:ENTRY=RUN", help="the folder of a finished run, for one entry")
+    return options.parse(given)
 
 
 def wanted(parts: Sequence[Part], only: str, short: bool) -> list[tuple[Part, Entry]]:

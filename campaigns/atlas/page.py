@@ -211,7 +211,7 @@ def _known(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def table(heads: list[str], rows: Iterable[list[str]]) -> str:
-    """A table in Markdown."""
+def table(heads: list[str], rows: Iterable[list[str]], others: str = "--:") -> str:
+    """A table in Markdown; `others` aligns all columns but the first."""
     lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    return "\n".join([f"| {' | '.join(heads)} |", f"|---{'|--:' * (len(heads) - 1)}|", *lines, ""])
+    return "\n".join([f"| {' | '.join(heads)} |", f"|---{f'|{others}' * (len(heads) - 1)}|", *lines, ""])

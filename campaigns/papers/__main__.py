@@ -13,10 +13,11 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
+from campaigns.atlas.entries import Answer
 from campaigns.atlas.measuring import Desk, FailedError, StoppedError
 from campaigns.books import Books
+from campaigns.options import Options
 from campaigns.papers.claims import Paper, Work, unexpected
 from campaigns.papers.page import page, publish, summary
 from campaigns.papers.registry import PAPERS
@@ -24,18 +25,9 @@ from campaigns.papers.registry import PAPERS
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser("papers", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"one of {', '.join(PAPERS)}; default all")
-    parser.add_argument("--data", type=Path, default=Path("papers"), metavar="DIR", help="directory of books and runs")
-    parser.add_argument("--short", action="store_true", help="the short commands alone, as in CI")
-    parser.add_argument("--until", type=float, default=float("inf"), metavar="MINUTES", help="stop after that time")
-    parser.add_argument("--show", action="store_true", help="run nothing, print what is done")
-    parser.add_argument("--publish", action="store_true", help="run nothing, write the page of what is done")
-    parser.add_argument("--json", action="store_true", help="print one object instead of tables")
-    asked = parser.parse_args(given)
-    if strange := set(asked.papers) - PAPERS.keys():
-        parser.error(f"there is no paper {', '.join(sorted(strange))}")
-    return asked
+    options = Options("papers", __doc__, "paper", PAPERS)
+    options.add_argument("--show", action="store_true", help="run nothing, print what is done")
+    return options.parse(given)
 
 
 def answered(paper: Paper, work: Work, desk: Desk, books: Books) -> bool:
@@ -51,11 +43,17 @@ def answered(paper: Paper, work: Work, desk: Desk, books: Books) -> bool:
         print(f"{name} FAILED: {error}", file=sys.stderr)
         return False
     rows = work.rows(answers)
-    seconds = [round(each.spent.cpu_seconds or 0.0, 1) for each in desks]
+    seconds = [cpu_seconds(each, answer) for each, answer in zip(desks, answers, strict=True)]
     books.add({"paper": paper.name, "work": work.name, "asked": work.asked, "cpu": seconds, "rows": rows})
     differences = unexpected(rows)
     print(f"{name}: {sum(seconds):.1f} CPU s", *differences, sep="\n  NOT AS IN THE PAPER: ", file=sys.stderr)
     return not differences
+
+
+def cpu_seconds(desk: Desk, answer: Answer) -> float:
+    """The cost of a command; of a study that others began, too, the cost of its deals."""
+    deals = sum(size["effort"]["seconds"] for size in answer.get("sizes", ()) if "effort" in size)
+    return float(round(max(deals, desk.spent.cpu_seconds or 0.0), 1))
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -69,7 +67,7 @@ def main(given: Sequence[str] | None = None) -> int:
     for paper, work in [] if asked.show or asked.publish else works:
         known = {"paper": paper.name, "work": work.name, "asked": work.asked}
         if not books.has(known) and time.monotonic() < end:
-            folder = asked.data / paper.name / work.name.replace(" ", "-")
+            folder = asked.data / paper.name / work.folder
             good &= answered(paper, work, Desk(folder, late=lambda: time.monotonic() > end), books)
     results = summary(books.rows(), PAPERS if asked.publish else papers)
     if asked.publish:

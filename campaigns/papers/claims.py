@@ -1,5 +1,6 @@
 """What a paper claims, the commands that answer it, and the verdict that follows from both figures."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -69,6 +70,12 @@ class Work:
         return [typed(line) for line in self.lines]
 
     @property
+    def folder(self) -> str:
+        """The name of a folder for the answers; other commands have another."""
+        digest = hashlib.sha256("\n".join(self.commands()).encode()).hexdigest()[:6]
+        return f"{self.name.replace(' ', '-').replace(',', '')}-{digest}"
+
+    @property
     def asked(self) -> str:
         """What is asked for, as one text: other commands or claims are another piece of work."""
         return "\n".join([*self.commands(), *(f"{claim.place}: {claim.said}: {claim.paper}" for claim in self.claims)])
@@ -105,5 +112,5 @@ def unexpected(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"{row['place']}: {row['said']}: the paper has {row['paper']}, this is {row['ours']}"
         for row in rows
-        if row["verdict"] != "agrees" and not row["why"]
+        if row["verdict"] not in ("agrees", "answered") and not row["why"]
     ]

@@ -2,27 +2,35 @@
 
 Configurations are 32-bit numbers of the puzzle, mirror images merged as the paper did. Prints JSON:
 
-- ``until_found`` and ``registered``: configurations registered when the goal is found, and, as the paper seems to have
-  counted, until the goal itself is expanded: the least and the most, over all orders within its layer;
-- ``window``: the most configurations in three layers, and ``look_ups`` by tables: one for all, or three layers;
-- ``swapped``: layers written to the drum, if core holds as many configurations as ``core`` says;
-- ``tree``: a tree search from the start that remembers all configurations, without and with a limit of moves: how many
-  it meets until a goal, its moves, and its look-ups.
+- ``places`` and ``blanks``: places of a piece of 2 x 2, 2 x 1 and 1 x 2 cells, and states of the two blanks;
+- ``moves``, ``undirected`` and ``neighbours``: moves of all layers, whether each can be taken back, and whether each
+  leads to the same layer or the one before or after it;
+- ``registered``: configurations registered when the goal is expanded, the least and the most over all orders within
+  its layer;
+- ``window`` and ``all``: the most configurations in three layers, and those in all layers; ``look_ups`` in the table;
+- ``swapped``: how often layers are written to the drum, by the configurations that core holds; ``core_of_8``: the
+  smallest core with 8 swaps, and by what ``factor`` all configurations are more;
+- ``tree`` and ``limited``: a tree search from the start that remembers all configurations, without and with a limit of
+  moves: how many it meets until a goal, its moves, and its look-ups.
+
+``python -m campaigns.papers.drum --orders`` prints ``orders`` alone: how many of 1,152 orders of moves register which
+number of configurations until the goal is expanded.
 """
 
 import json
+import math
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, permutations, product
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PuzzleSpec
 
+_DIRECTIONS = ("up", "down", "left", "right")
 #: Configurations that core held at least: the widest three layers.
 _CORE = 1_110
-
-
-def puzzle_merged() -> Puzzle:
-    """Hakoiri-musume with mirror images merged."""
-    return PuzzleSpec("klotski", merge_mirrors=True).build()
 
 
 def layers_of(puzzle: Puzzle) -> tuple[list[list[int]], int]:
@@ -57,16 +65,59 @@ def registered(puzzle: Puzzle, layers: list[list[int]]) -> tuple[int, int]:
     return before + least, before + len({*others} | new[goals[0]])
 
 
-def in_order_of_finding(puzzle: Puzzle, layers: list[list[int]]) -> int:
-    """The same in the order in which the plain search meets configurations, moves as the rules list them."""
-    count, known = sum(map(len, layers[:-1])), {key for layer in layers[:-1] for key in layer}
-    for key in layers[-2]:
-        fresh = {*puzzle.successors(key)} - known
-        known |= fresh
-        count += len(fresh)
-        if _is_goal(puzzle, key):
-            break
-    return count
+def by_order(puzzle: MergedMirrors, layers: list[list[int]]) -> dict[int, int]:
+    """How many of 1,152 orders of moves register how many configurations until a goal is expanded.
+
+    Pieces are taken kind by kind and from the upper left, each in all directions; the kinds and the directions come in
+    any order, and layers are expanded in the order in which they are found, or in reverse.
+    """
+    graph = {key: _told_moves(puzzle, key) for layer in layers[:-1] for key in layer}
+    goals = {key for key in layers[-2] if _is_goal(puzzle, key)}
+    found = Counter[int]()
+    for kinds, directions in product(permutations(range(4)), permutations(_DIRECTIONS)):
+        place = {
+            key: [after for *_, after in sorted((kinds.index(kind), cell, directions.index(way), after)
+                                                for kind, cell, way, after in moves)]
+            for key, moves in graph.items()
+        }  # fmt: skip
+        found.update(_registered(place, puzzle.start, goals, step) for step in (1, -1))
+    return dict(sorted(found.items()))
+
+
+def _told_moves(puzzle: MergedMirrors, key: int) -> list[tuple[int, int, str, int]]:
+    """(kind of piece, its cell, direction, configuration) of each move."""
+    text, moves = puzzle.render(key).replace("/", ""), []
+    for after in puzzle.base.successors(key):
+        piece, way = puzzle.base.describe_move(key, after).split()
+        cell = text.index(piece)
+        kind = {1: 3, 4: 0}.get(text.count(piece), 1 if piece * 2 in text[cell : cell + 2] else 2)
+        moves.append((kind, cell, way, puzzle.representative(after)))
+    return moves
+
+
+def _registered(after: dict[int, list[int]], start: int, goals: set[int], step: int) -> int:
+    known, layer = {start}, [start]
+    while True:
+        following = list[int]()
+        for key in layer[::step]:
+            fresh = [found for found in dict.fromkeys(after[key]) if found not in known]
+            known.update(fresh)
+            following += fresh
+            if key in goals:
+                return len(known)
+        layer = following
+
+
+def laws(puzzle: Puzzle, layers: list[list[int]]) -> dict[str, int | bool]:
+    """How many moves there are, whether all can be taken back, and whether none passes a layer over."""
+    depth = {key: number for number, layer in enumerate(layers) for key in layer}
+    after = {key: puzzle.successors(key) for layer in layers for key in layer}
+    moves = [(key, found) for key in chain(*layers[:-1]) for found in after[key]]
+    return {
+        "moves": len(moves),
+        "undirected": all(key in after[found] for key, found in moves),
+        "neighbours": all(abs(depth[found] - depth[key]) <= 1 for key, found in moves),
+    }
 
 
 def swaps(sizes: list[int], core: int) -> int:
@@ -105,31 +156,34 @@ def tree_search(puzzle: Puzzle, limit: int) -> tuple[int, int, int]:
 _NO_LIMIT = 10**6
 
 
-def main() -> None:
-    """Print all figures."""
-    puzzle = puzzle_merged()
+def main(*given: str) -> None:
+    """Print all figures, or those of ``--orders``."""
+    puzzle = PuzzleSpec("klotski", merge_mirrors=True).build()
+    assert isinstance(puzzle, MergedMirrors)
     layers, looked = layers_of(puzzle)
+    if given == ("--orders",):
+        print(json.dumps({"orders": by_order(puzzle, layers)}))
+        return
     sizes = [len(layer) for layer in layers]
-    window = max(sum(sizes[depth : depth + 3]) for depth in range(len(sizes)))
-    least, most = registered(puzzle, layers)
-    free, limited = tree_search(puzzle, _NO_LIMIT), tree_search(puzzle, len(layers) - 2)
-    print(
-        json.dumps(
-            {
-                "until_found": sum(sizes[:-1]),
-                "registered": [least, most],
-                "in_order": in_order_of_finding(puzzle, layers),
-                "window": window,
-                "bytes": {"one table": 4 * sum(sizes), "three layers": 4 * window},
-                "look_ups": looked,
-                "swapped": {core: swaps(sizes, core) for core in (_CORE, 1_500, 2_048)},
-                "core_of_8": next(core for core in range(_CORE, sum(sizes)) if swaps(sizes, core) == 8),
-                "tree": dict(zip(("met", "moves", "look_ups"), free, strict=True)),
-                "limited": dict(zip(("met", "moves", "look_ups"), limited, strict=True)),
-            }
-        )
-    )
+    core = next(core for core in range(_CORE, sum(sizes)) if swaps(sizes, core) == 8)
+    found = [tree_search(puzzle, limit) for limit in (_NO_LIMIT, len(layers) - 2)]
+    free, limited = (dict(zip(("met", "moves", "look_ups"), each, strict=True)) for each in found)
+    result = {
+        "places": [(5 - wide) * (6 - tall) for wide, tall in ((2, 2), (2, 1), (1, 2))],
+        "blanks": math.comb(20, 2),
+        **laws(puzzle, layers),
+        "registered": registered(puzzle, layers),
+        "window": max(sum(sizes[depth : depth + 3]) for depth in range(len(sizes))),
+        "all": sum(sizes),
+        "look_ups": looked,
+        "swapped": {core: swaps(sizes, core) for core in (_CORE, 1_500, 2_048)},
+        "core_of_8": core,
+        "factor": sum(sizes) / core,
+        "tree": free,
+        "limited": limited,
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -12,10 +12,12 @@ _FIGURE_6 = "11 12 21 13 31 14 41/22 23 24 25 26 27 15/32 33 34 35 36 37 16/42 4
 #: The one order of a row that has 17 states by itself, in all four suits.
 _FIGURE_7 = "/".join(" ".join(f"{suit}{rank}" for rank in "3724651") for suit in "1234")
 _CONTEST = "26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15"
+_UNLIKE = "22 27 14 41 45 17 11/24 23 33 25 15 16 37/26 32 12 34 36 35 31/21 13 44 42 46 47 43"
 _MACHINE = "the judges' deals and their machine are not known"
 _SOLVE = ("solve", "gap", "--show", "--strategy")
-
-
+#: Multipliers of the hash function: the paper's, and those that it gave up.
+_RISING, _PLAIN = "1, 2, 4, 7, 11, ...", "1, 2, 3, 4, 5, ..."
+_NO_FIGURE = "the paper gives no figure"
 #: The most positions that a hunt has found (docs/hardest-gap-7.json has its certificate).
 _HARDEST = "13 11 12 34 25 16 47/43 36 33 24 15 46 21/27 32 23 14 45 31 37/44 41 22 42 35 26 17"
 
@@ -35,6 +37,11 @@ def _more(answers: Sequence[Answer]) -> str:
     return f"breadth first {first:,}, depth first {second:,}: {100 * (second / first - 1):.1f} % more"
 
 
+def _unlike(answers: Sequence[Answer]) -> str:
+    first, second = (_deal("positions", number)(answers) for number in (0, 1))
+    return f"{first:,} and {second:,}: {second / first:.1f} times"
+
+
 def _least(answers: Sequence[Answer]) -> list[int | None]:
     return [deal["moves"] for deal in answers[1]["deals"]]
 
@@ -44,14 +51,19 @@ def _tree(number: int) -> Ours:
 
     def found(answers: Sequence[Answer]) -> str:
         deal = answers[number]["deals"][0]
-        return f"{deal['positions']:,}" if deal["exhausted"] else f"{deal['tree']:.1e} ± {deal['tree_error']:.0e}"
+        if deal["exhausted"]:
+            return f"{deal['positions']:,}"
+        power = len(str(int(deal["tree"]))) - 1
+        return f"({deal['tree'] / 10**power:.1f} ± {deal['tree_error'] / 10**power:.1f}) x 10^{power}"
 
     return found
 
 
 def _bytes(answers: Sequence[Answer]) -> str:
     run = answers[0]
-    return f"{run['stored_bytes'] / run['configurations']:.1f} bytes on disk; 16 a key, 24 + 32 in memory to solve"
+    return (
+        f"{run['stored_bytes'] / run['configurations']:.1f} on disk, 16 as a key, 56 in memory while a deal is solved"
+    )
 
 
 _FIGURES = (
@@ -70,7 +82,7 @@ _FIGURES = (
                 "figure 3",
                 "36 is a move of figure 2",
                 "one of at most 4",
-                lambda answers: " ".join(answers[0]["moves"]),
+                lambda answers: " and ".join(answers[0]["moves"]),
                 holds=lambda answers: "36" in answers[0]["moves"],
             ),
             Claim(
@@ -83,16 +95,16 @@ _FIGURES = (
                 "figure 5",
                 "states within two moves of figure 2",
                 "a figure, lost in the scan",
-                lambda answers: f"{answers[1]['configurations']}, by layers {answers[1]['layers']}",
-                "hakoiri export RUN --to FILE.dot draws it",
+                lambda answers: "1, {} and {} after 0, 1 and 2 moves".format(*answers[1]["layers"][1:]),
+                "`hakoiri export last --to states.dot` draws them",
                 "answered",
             ),
             Claim(
                 "figure 1",
-                "the fewest moves",
+                "the fewest moves, or -1",
                 "not told",
-                _deal("moves", 2),
-                "no solution: the answer is -1",
+                lambda answers: _deal("moves", 2)(answers) or -1,
+                "this deal has no solution",
                 "answered",
             ),
             Claim(
@@ -103,11 +115,10 @@ _FIGURES = (
             ),
             Claim(
                 "depth first",
-                "without memory more, as ways meet: positions of figure 1 generated",
+                "without memory it generates positions again: those of figure 1",
                 "more than with it",
-                lambda answers: f"{answers[4]['deals'][0]['positions']} for {answers[3]['deals'][0]['positions']}",
-                "the paper has no figure",
-                "answered",
+                lambda answers: f"{_deal('positions', 4)(answers)}, and {_deal('positions', 3)(answers)} with it",
+                holds=lambda answers: _deal("positions", 4)(answers) > _deal("positions", 3)(answers),
             ),
         ),
     ),
@@ -115,9 +126,9 @@ _FIGURES = (
         "figure 6",
         ((*_SOLVE, "bfs", _FIGURE_6), (*_SOLVE, "longest", _FIGURE_6)),
         (
-            Claim("figure 6", "12, 13, 14, ... in this order: moves", 6, _deal("moves")),
-            Claim("figure 6", "which are", "12 13 14 15 16 17", _words(0)),
-            Claim("figure 6", "a solution of more moves", 15, _deal("moves", 1)),
+            Claim("figure 6", "moves of the order 12, 13, 14, ...", 6, _deal("moves")),
+            Claim("figure 6", "these moves", "12 13 14 15 16 17", _words(0)),
+            Claim("figure 6", "moves of the solution that begins with 15", 15, _deal("moves", 1), "the longest of all"),
         ),
     ),
     Work(
@@ -130,19 +141,18 @@ _FIGURES = (
         (
             Claim(
                 "depth first",
-                "a search without memory does not end in practical time: positions of a contest's deal "
-                "that has 6,785 different ones",
+                "without memory it does not end in practical time: positions of a deal that has 6,785 different ones",
                 "too many",
                 _tree(1),
-                "counted up to 100,000,000, then estimated (Knuth)",
+                "counted to 100,000,000, then estimated by Knuth's method",
                 "answered",
             ),
             Claim(
                 "depth first",
-                "the same of figure 7",
+                "the same for the deal of figure 7, which has 83,521",
                 "too many",
                 _tree(2),
-                "counted up to 1,000,000, then estimated (Knuth)",
+                "counted to 1,000,000, then estimated by Knuth's method",
                 "answered",
             ),
         ),
@@ -155,19 +165,18 @@ _FIGURES = (
             Claim("figure 7", "positions of the deal with most positions", 83521, field("configurations")),
             Claim(
                 "evaluation",
-                "no deal has many more",
+                "no deal has many more positions",
                 83521,
                 _deal("positions", 1),
-                "a hunt found this deal; its certificate is docs/hardest-gap-7.json",
+                "`hakoiri hunt` found the deal; docs/hardest-gap-7.json is its certificate",
                 "refuted",
             ),
             Claim(
                 "common tools",
-                "bytes of a state: 32 cells and a link (or an int for each four cells, or the gaps "
-                "beside, which brought nothing)",
-                "36",
+                "bytes of a state: 32 cells and a link",
+                36,
                 _bytes,
-                "a key of 96 bits in place of cells; no link, as layers are sorted",
+                "the key has 96 bits; layers on disk are sorted and coded, without links",
                 "differs",
             ),
         ),
@@ -179,15 +188,15 @@ _GRAPH = Work(
     (
         Claim(
             "analysis",
-            "no position comes back: positions in strong components of more than one",
+            "no position comes back: positions on a cycle",
             0,
             lambda answers: answers[1]["configurations"] - answers[1]["single"],
         ),
         Claim(
             "analysis",
-            "the graph is no tree: positions of a contest's deal",
-            "fewer than the tree's nodes",
-            lambda answers: f"{answers[0]['configurations']:,} positions, {answers[1]['condensation_edges']:,} moves",
+            "the graph is not a tree: ways meet",
+            "more moves than positions",
+            lambda answers: f"{answers[1]['condensation_edges']:,} moves, {answers[0]['configurations']:,} positions",
             holds=lambda answers: answers[1]["condensation_edges"] >= answers[0]["configurations"],
         ),
     ),
@@ -202,43 +211,112 @@ _BOTH = Work(
     (
         Claim(
             "comparison",
-            "breadth first generates slightly fewer positions, over 300 deals",
+            "breadth first generates slightly fewer positions: 300 random deals",
             "slightly",
             _more,
-            "the paper has no figure",
+            _NO_FIGURE,
             "answered",
         ),
         Claim(
             "both programs",
-            "they find the same fewest moves",
+            "they find the same numbers of moves",
             True,
             lambda answers: _least(answers) == _least([answers[0], answers[2]]),
         ),
         Claim(
             "question",
-            "a deal has a solution",
+            "deals that have a solution",
             "some",
             lambda answers: f"{sum(moves is not None for moves in _least(answers))} of 300",
-            "the paper has no figure",
+            _NO_FIGURE,
             "answered",
         ),
     ),
 )
 
+_DIFFERENT = Work(
+    "unlike numbers",
+    ((*_SOLVE, "bfs", _UNLIKE), (*_SOLVE, "dfs", _UNLIKE)),
+    (
+        Claim(
+            "comparison",
+            "there seems to be no deal for which the two numbers differ greatly",
+            "none",
+            _unlike,
+            "found by exchanging cards of other deals; breadth first stops at a near solution",
+            "refuted",
+            lambda answers: 2 * _deal("positions")(answers) > _deal("positions", 1)(answers),
+        ),
+    ),
+)
+_PRINTED = Work(
+    "programs as printed",
+    (("python", "-m", "campaigns.papers.ishihata", _CONTEST, _FIGURE_7),),
+    (
+        Claim("rules", "moves of a state at most", 4, field("most_moves")),
+        Claim("analysis", "each move adds points to a state, so that none comes back", True, field("points_rise")),
+        Claim("common tools", "293,129, the size of the hash table, is a prime", True, field("prime")),
+        Claim(
+            "common tools",
+            "multipliers 1, 2, 4, 7, 11, ... are clearly better than 1, 2, 3, 4, 5, ...: states compared in a look-up",
+            "clearly",
+            lambda answers: " and ".join(f"{mean:.1f}" for mean in answers[0]["compared"].values()),
+            "means over the 83,521 states of figure 7",
+            holds=lambda answers: 2 * answers[0]["compared"][_RISING] < answers[0]["compared"][_PLAIN],
+        ),
+        Claim(
+            "depth first",
+            "the program would be right in a graph with loops, too: moves from S to G",
+            "right",
+            lambda answers: "{program} by the program, {fewest} in truth".format(**answers[0]["loop"]),
+            "in S → C, C → D, D → A, A → B, B → A, S → B, A → G the program comes to B while it is still at A, and "
+            "notes for good that B leads nowhere",
+            "refuted",
+            lambda answers: answers[0]["loop"]["program"] == answers[0]["loop"]["fewest"],
+        ),
+    ),
+)
+_FULL = Work(
+    "full decks",
+    (("study", "deals", "gap", "--sizes", "13", "--deals", "100", "--cap", "30M"),),
+    (
+        Claim(
+            "evaluation",
+            "the original Gap, of 52 cards, would take too much: positions of a random deal",
+            "too many",
+            lambda answers: "median {median:,.0f}, mean {mean:,.0f}, most {most:,} of 100 deals".format(
+                **answers[0]["sizes"][0]["effort"]["positions"]
+            ),
+            "all are solved or refuted within 30 million positions",
+            "answered",
+        ),
+    ),
+    short=False,
+)
+
 GAP = Paper(
     "gap",
     "Ishihata: Gap, problem F of the Aizu contest of 2003",
-    "Cards of four suits and seven ranks into gaps: the fewest moves, or -1. Of figures 3 to 7 the scan has only "
-    "the words; 6 and 7 are made again from them.",
+    "Cards of four suits and seven ranks go into gaps: the fewest moves, or -1. The scan has lost figures 3 to 7; 6 "
+    "and 7 are made again from what the text says of them.",
     (
         *_FIGURES,
         _GRAPH,
         _BOTH,
+        _DIFFERENT,
+        _PRINTED,
+        _FULL,
         Work(
             "history",
             (),
             (
                 Claim("comparison", "seconds for the judges' deals, both programs", 8, why=_MACHINE),
+                Claim(
+                    "common tools",
+                    "gaps kept beside the cells: slower, once the compiler optimises",
+                    "slower",
+                    why="a program in C and its compiler of 2004; neither is printed",
+                ),
                 Claim("evaluation", "teams that tried, of 34, and that solved it", "4, 3", why="a fact of the contest"),
             ),
         ),

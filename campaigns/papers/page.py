@@ -15,8 +15,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 _BEGINS = """\
 # The five papers
 
-Hakoiri was made from five papers. This page holds each of their claims against what the program says. It is made of
-`campaigns/papers/results.json` by a program; no figure is put in by hand. The short commands run again in CI.
+Hakoiri began with five papers. This page compares each of their claims with what the program finds. A program makes it
+from `campaigns/papers/results.json`; no figure is put in by hand. The short commands run again in CI.
 
 ```sh
 python -m campaigns.papers                 # every command; run it again to continue where it was stopped
@@ -25,10 +25,10 @@ python -m campaigns.papers --show          # print these tables
 python -m campaigns.papers --publish       # write this page
 ```
 
-**agrees**: the same figure, or what the paper says in words holds. **answered**: the paper asks, or has no figure.
-**differs**: another figure, for the reason given. **refuted**: the paper's claim is wrong. **cannot be known**: no
-command can check it, for the reason given. **not run**: the command has not been run for this page yet. The number
-before a claim is that of its commands below the table.
+**agrees**: the figure is the same, or what the paper says in words holds. **answered**: the paper asks, or gives no
+figure. **differs**: the figure is another one, for the reason in the note. **refuted**: the claim is wrong. **cannot be
+known**: no command can check it, for the reason in the note. **not run**: the command has not been run for this page
+yet. The first column has the numbers of a claim's commands, which are listed below each table with their CPU seconds.
 """
 
 
@@ -65,8 +65,9 @@ def _totals(results: Mapping[str, Any]) -> Iterator[str]:
     verdicts = Counter(
         row["verdict"] for paper in results["papers"].values() for work in paper["works"] for row in work["rows"]
     )
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-    yield f"{sum(verdicts.values())} claims: {counts}. CPU seconds are of {results['machine']}, beside other work.\n"
+    counts = ", ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items()))
+    total = sum(verdicts.values())
+    yield f"{total} claims: {counts}. CPU seconds are of {results['machine']}, two cores, beside other work.\n"
 
 
 def _told(paper: Mapping[str, Any]) -> Iterator[str]:
@@ -85,7 +86,7 @@ def _told(paper: Mapping[str, Any]) -> Iterator[str]:
             [numbers, row["place"], row["said"], *map(_shown, (row["paper"], row["ours"])), row["verdict"], row["why"]]
             for row in work["rows"]
         ]
-    yield table(["", "where", "claim", "the paper", "ours", "verdict", "why"], rows)
+    yield table(["commands", "where", "claim", "the paper", "Hakoiri", "verdict", "note"], rows, others="---")
     yield "\n".join([*commands, ""])
 
 

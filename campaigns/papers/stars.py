@@ -1,38 +1,53 @@
 """Hiroi: magic stars by three programs."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from campaigns.atlas.entries import Answer
 from campaigns.papers.claims import Claim, Ours, Paper, Work, field
+from hakoiri.puzzles.stars.ideas import COMBINED
 
+_EXERCISE = "closing exercise"
 _PENTIUM = "a Pentium of 166 MHz; seconds of another machine do not compare"
+_COUNTED = ("numbers placed", "CPU s")
 _FIGURE_6 = "1/2 4 12 8/10 6/11 5 3 7/9"
 
 
 def _count(name: str, strategy: str, points: int = 6) -> Ours:
     """A column of the table of all ideas."""
 
-    def found(answers: Sequence[Answer]) -> int:
+    def found(answers: Sequence[Answer]) -> Any:
         rows = answers[0]["rows"]
-        return int(next(row[name] for row in rows if (row["points"], row["strategy"]) == (points, strategy)))
+        return next(row[name] for row in rows if (row["points"], row["strategy"]) == (points, strategy))
 
     return found
 
 
 def _placed(*strategies: str) -> Ours:
+    """Numbers placed by some strategies, the last of them for comparison."""
     return lambda answers: [_count("numbers placed", strategy)(answers) for strategy in strategies]
+
+
+def _instead(less: str, more: str) -> Ours:
+    return lambda answers: "{:,} in place of {:,}".format(*_placed(less, more)(answers))
 
 
 def _fewer(less: str, more: str) -> Ours:
     return lambda answers: _placed(less)(answers) < _placed(more)(answers)
 
 
-def _table(answers: Sequence[Answer]) -> str:
-    """Numbers placed by all sets of ideas, for the most points."""
-    points = max(row["points"] for row in answers[0]["rows"])
-    rows = [row for row in answers[0]["rows"] if row["points"] == points]
-    listed = ", ".join(f"{row['strategy']} {row['numbers placed']:,} ({row['CPU s']:.2f} s)" for row in rows)
-    return f"{points} points: {listed}"
+_POINTS = (5, 6, 7, 8)
+
+
+def _by_points(strategy: str) -> Ours:
+    """Numbers placed and CPU seconds, by points."""
+
+    def found(answers: Sequence[Answer]) -> str:
+        placed, seconds = ([_count(name, strategy, points)(answers) for points in _POINTS] for name in _COUNTED)
+        return f"{' / '.join(f'{count:,}' for count in placed)}; {seconds[-1]:.2f} CPU s with 8 points"
+
+    return found
 
 
 _PROGRAMS = Work(
@@ -48,42 +63,46 @@ _PROGRAMS = Work(
         ),
         Claim(
             "first program", "permutations of 12 numbers", 479001600,
-            lambda answers: _placed("generate")(answers)[0] - sum(_falling(12, size) for size in range(1, 12)),
-        ),
-        Claim("second program", "solutions", 960, _count("solutions", "prune")),
-        Claim(
-            "second program", "a line is checked when its fourth number comes: numbers placed, 5.5 s for 35 min",
-            "less", _placed("prune", "generate"), holds=_fewer("prune", "generate"),
-        ),
-        Claim("third program", "solutions", 80, lambda answers: _count("solutions", "symmetry")(answers) // 12),
-        Claim(
-            "third program", "symmetry prunes, too: numbers placed, with 1.4 s for 5.5 s", "less",
-            _placed("symmetry", "prune"), holds=_fewer("symmetry", "prune"),
+            lambda answers: _placed("generate")(answers)[0] - sum(math.perm(12, size) for size in range(1, 12)),
         ),
         Claim(
-            "closing exercise", "an order in which four numbers complete a line is faster", "less",
-            _placed("symmetry+order", "symmetry"), holds=_fewer("symmetry+order", "symmetry"),
-        ),
-        Claim(
-            "closing exercise", "a fourth number that follows from three prunes earlier", "less",
-            _placed("symmetry+forced", "symmetry"), holds=_fewer("symmetry+forced", "symmetry"),
-        ),
-        Claim(
-            "closing exercise", "how much faster both are, with looking ahead", "asked",
-            _placed("symmetry+order+forced", "symmetry+order+forced+ahead", "prune+symmetry"),
-            "numbers placed", "answered",
+            "second program", "checking each line at its fourth number prunes: numbers placed",
+            "less, 5.5 s for 35 min",
+            _instead("prune", "generate"), holds=_fewer("prune", "generate"),
         ),
     ),
     short=False,
 )  # fmt: skip
-
-
-def _falling(numbers: int, size: int) -> int:
-    """Ordered choices of some numbers."""
-    count = 1
-    for left in range(numbers, numbers - size, -1):
-        count *= left
-    return count
+_IDEAS_ALL = Work(
+    "ideas",
+    (("study", "magic-star", "--points", "5..8"),),
+    (
+        Claim("second program", "solutions", 960, _count("solutions", "prune")),
+        Claim("third program", "solutions, one of the 12 images of each", 80,
+              lambda answers: _count("solutions", "symmetry")(answers) // 12),
+        Claim(
+            "third program", "symmetry prunes, too: numbers placed", "less, 1.4 s for 5.5 s",
+            _instead("symmetry", "prune"), holds=_fewer("symmetry", "prune"),
+        ),
+        Claim(
+            _EXERCISE, "an order in which four numbers complete a line may be faster: numbers placed", "less",
+            _instead("symmetry+order", "symmetry"), holds=_fewer("symmetry+order", "symmetry"),
+        ),
+        Claim(
+            _EXERCISE, "a fourth number that follows from three prunes earlier: numbers placed", "less",
+            _instead("symmetry+forced", "symmetry"), holds=_fewer("symmetry+forced", "symmetry"),
+        ),
+        *(
+            Claim(_EXERCISE, f"numbers placed with 5 / 6 / 7 / 8 points by {strategy}", "asked", _by_points(strategy),
+                  note, "answered")
+            for strategy, note in (
+                ("prune", "the second program"),
+                *((each, "the third program" if each == "symmetry" else "") for each in COMBINED),
+                ("prune+symmetry", "our usual strategy: all ideas, in the best order for each place of the 1"),
+            )
+        ),
+    ),
+)  # fmt: skip
 
 
 STARS = Paper(
@@ -101,33 +120,16 @@ STARS = Paper(
             ),
             (
                 Claim("figure 6", "a solution", True, field("goal")),
-                Claim("figure 6", "is there an earlier one", "not told", lambda answers: answers[3]["solutions"][0],
-                      "it is the least of all", "answered"),
+                Claim("figure 6", "the first solution in the order of the first program", "not told",
+                      lambda answers: answers[3]["solutions"][0], "", "answered"),
                 Claim("figure 8", "1, 2, 3, 4, 5 cannot be: a line has the sum 14", True,
                       lambda answers: any("= 14, not 26" in fault for fault in answers[1]["faults"])),
-                Claim("figure 9", "12 images of each solution, so different ones", 80, field("orbits", number=2)),
+                Claim("figure 9", "each solution has 12 images, so that so many differ", 80, field("orbits", number=2)),
                 Claim("figure 9", "solutions in all", 960, field("solutions", number=2)),
             ),
         ),
-        Work(
-            "second and third program",
-            (("study", "magic-star", "--points", "5..7"),),
-            (
-                Claim("second program", "solutions", 960, _count("solutions", "prune")),
-                Claim("closing exercise", "each idea alone and together", "asked", _table,
-                      "numbers placed and CPU seconds", "answered"),
-            ),
-        ),
         _PROGRAMS,
-        Work(
-            "8 points",
-            (("study", "magic-star", "--points", "8"),),
-            (
-                Claim("closing exercise", "each idea alone and together, of a larger star", "not asked", _table,
-                      "numbers placed and CPU seconds", "answered"),
-            ),
-            short=False,
-        ),
+        _IDEAS_ALL,
         Work(
             "seconds",
             (),

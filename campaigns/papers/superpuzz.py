@@ -1,9 +1,11 @@
 """Shintani: depth-first solutions of Superpuzz, what is redundant in them, and shortest ones."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from campaigns.atlas.entries import Answer
-from campaigns.papers.claims import Claim, Paper, Work, field
+from campaigns.papers.claims import Claim, Ours, Paper, Work, field
+from campaigns.papers.reach import REACHES
 
 _FIGURE_1 = "D2 S2 H4 H3 D6 H5/C2 H2 SA S4 C6 S3/S5 S6 D5 C4 DA H6/HA C5 CA D4 D3 C3"
 #: The paper's 24 moves, of which those from the eighth to the eleventh are its example.
@@ -17,140 +19,186 @@ _BREADTH_FIRST = {4: (6, 15, 30), 5: (10, 22, 44), 6: (15, 31, 59), 7: (21, 40, 
 _OTHER_DEALS = (
     "the paper's deals are not known; over other random deals the least and the most are those of single ones"
 )
+_ONE_GOAL = "the table fits a search for one goal; the text speaks of 24"
+_WHOLE = "where all positions are among them all solutions become shortest, at the cost of searching breadth first"
 #: Deals where there was no time for 1,000.
 _DEALS = {("bfs", 7): 400, ("dfs", 8): 200, ("bfs", 8): 90}
 _FEW = (
     "only 200 deals, those that the cap ended left out, and a few very long solutions make much of such a mean: the "
     "paper's longest alone adds 30"
 )
-_CAPS = {4: "10M", 5: "10M", 6: "10M", 7: "20M", 8: "20M"}
+#: Means that differ by more than chance allows.
+_WHY = {("dfs", 8): _FEW}
 #: Standard errors that two means of 1,000 deals each may be apart, with a probability of a thousandth.
 _ERRORS = 3.3
 
 
+def _moves(answers: Sequence[Answer], goal: str) -> dict[str, float]:
+    """The distribution of moves in a study of one size, for the first goal or the fixed one."""
+    return dict(answers[0]["sizes"][0]["goals"][goal]["moves"])
+
+
+def _errors_apart(answers: Sequence[Answer], paper: int) -> float:
+    """Standard errors between our mean and the paper's, which is over 1,000 other deals."""
+    one, deals = _moves(answers, "fixed"), answers[0]["sizes"][0]["deals"]
+    return float(abs(one["mean"] - paper) / (one["error"] * (1 + deals / 1000) ** 0.5))
+
+
+def _mean(paper: int) -> Ours:
+    def told(answers: Sequence[Answer]) -> str:
+        one = _moves(answers, "fixed")
+        return f"{one['mean']:.2f} ± {one['error']:.2f}, {_errors_apart(answers, paper):.1f} standard errors apart"
+
+    return told
+
+
+def _extremes(goal: str) -> Ours:
+    def told(answers: Sequence[Answer]) -> str:
+        found, size = _moves(answers, goal), answers[0]["sizes"][0]
+        capped = size["goals"][goal]["capped"]
+        listed = f"{found['least']} / {found['mean']:.2f} ± {found['error']:.2f} / {found['most']:,}"
+        return f"{listed}; {size['deals']:,} deals{f', of which {capped} were given up' if capped else ''}"
+
+    return told
+
+
 def _table_1(strategy: str, columns: int, paper: tuple[int, int, int]) -> Work:
     """A column of table 1, one goal and 24, from one study."""
-    named = {"dfs": "depth first", "bfs": "breadth first"}[strategy]
-
-    def moves(answers: Sequence[Answer], goal: str) -> dict[str, float]:
-        return dict(answers[0]["sizes"][0]["goals"][goal]["moves"])
-
-    def apart(answers: Sequence[Answer]) -> float:
-        """Standard errors between the two means; the paper's is over 1,000 other deals."""
-        one, size = moves(answers, "fixed"), answers[0]["sizes"][0]
-        return float(abs(one["mean"] - paper[1]) / (one["error"] * (1 + size["deals"] / 1000) ** 0.5))
-
-    def alike(answers: Sequence[Answer]) -> bool:
-        return apart(answers) < _ERRORS
-
-    def mean(answers: Sequence[Answer]) -> str:
-        one = moves(answers, "fixed")
-        return f"{one['mean']:.2f} ± {one['error']:.2f}, {apart(answers):.1f} standard errors apart"
-
-    def told(goal: str) -> str:
-        return f"table 1, {named}, {columns} columns, {goal}"
-
-    def text(answers: Sequence[Answer], goal: str) -> str:
-        found, size = moves(answers, goal), answers[0]["sizes"][0]
-        capped = size["goals"][goal]["capped"]
-        mean = f"{found['least']} / {found['mean']:.2f} ± {found['error']:.2f} / {found['most']:,}"
-        return f"{mean} of {size['deals']:,} deals{f', {capped} capped' if capped else ''}"
-
-    deals = f"{_DEALS.get((strategy, columns), 1000)}"
-    figures = " / ".join(f"{each:,}" for each in paper)
-    line = ("study", "deals", "superpuzz", "--sizes", f"{columns}", "--deals", deals, "--seed", "1")
+    row = f"table 1, {'depth' if strategy == 'dfs' else 'breadth'} first, {columns} columns"
+    figures, why = " / ".join(f"{each:,}" for each in paper), _WHY.get((strategy, columns), "")
+    deals, cap = _DEALS.get((strategy, columns), 1000), "10M" if columns < 7 else "20M"
+    line = ("study", "deals", "superpuzz", "--sizes", f"{columns}", "--deals", f"{deals}", "--seed", "1")
     return Work(
         f"table 1 {strategy} {columns}",
-        ((*line, "--strategy", strategy, "--cap", _CAPS[columns]),),
+        ((*line, "--strategy", strategy, "--cap", cap),),
         (
             Claim(
-                told("one goal"),
-                "mean moves, within the standard errors of both",
-                f"{paper[1]}",
-                mean,
-                _FEW if (strategy, columns) == ("dfs", 8) else "",
-                "differs" if (strategy, columns) == ("dfs", 8) else None,
-                alike,
+                f"{row}, one goal", "mean moves, within the standard errors of both", paper[1], _mean(paper[1]), why,
+                "differs" if why else None, lambda answers: _errors_apart(answers, paper[1]) < _ERRORS,
             ),
             Claim(
-                told("one goal"),
-                "least / mean / most moves",
-                figures,
-                lambda answers: text(answers, "fixed"),
-                _OTHER_DEALS,
-                "differs",
+                f"{row}, one goal", "least / mean / most moves", figures, _extremes("fixed"), _OTHER_DEALS, "differs"
             ),
-            Claim(
-                told("24 goals"),
-                "least / mean / most moves",
-                figures,
-                lambda answers: text(answers, "first"),
-                "the table fits a search for one goal; the text speaks of 24",
-                "differs",
-            ),
+            *([Claim(f"{row}, one goal", "solutions of more than 10,000 moves occur: the most moves", "yes",
+                     lambda answers: _moves(answers, "fixed")["most"], _OTHER_DEALS, "differs",
+                     lambda answers: _moves(answers, "fixed")["most"] > 10_000)] if paper[2] > 10_000 else []),
+            Claim(f"{row}, 24 goals", "least / mean / most moves", figures, _extremes("first"), _ONE_GOAL, "differs"),
         ),
         short=columns == 4,
-    )
+    )  # fmt: skip
 
 
-def _steps(answers: Sequence[Answer]) -> str:
-    """By goals: the mean moves by step, and how many solutions are shortest ones by then."""
-    told = []
-    for name, goals in answers[0]["sizes"][0]["goals"].items():
-        means = {"found": goals["moves"], **goals["steps"], "shortest": goals["shortest"]}
-        listed = ", ".join(f"{step} {moves['mean']:.1f}" for step, moves in means.items())
-        reached = ", ".join(f"{step} {count}" for step, count in goals["shortest_after"].items())
-        goal = {"first": "24 goals", "fixed": "one goal"}[name]
-        told.append(f"{goal}: {listed}; shortest of {goals['solvable']}: {reached}")
-    return "; ".join(told)
+_STEPS = {
+    "revisits": "when no position is visited twice",
+    "aces": "and also moves of aces alone are the fewest (property 1)",
+    "components": "and also moves of all cards within a strong component are the fewest",
+    "twice": "and also no card moves twice where once would do",
+    "shortcuts": "and also shortcuts among the first 1,000 positions are taken",
+}
 
 
-def _shortened(columns: int) -> Work:
+def _left(goal: str, step: str) -> Ours:
+    """Mean moves after a step, and how many solutions are shortest ones by then."""
+
+    def told(answers: Sequence[Answer]) -> str:
+        found = answers[0]["sizes"][0]["goals"][goal]
+        reached = f"; {found['shortest_after'][step]:,} of {found['solvable']:,} are shortest"
+        return f"{found['steps'][step]['mean']:.1f}{reached}"
+
+    return told
+
+
+def _shortened(columns: int, goal: str) -> tuple[Claim, ...]:
+    """What each step leaves of the moves of depth-first solutions."""
+    row = f"section 6, {columns} columns, {'one goal' if goal == 'fixed' else '24 goals'}"
+    return (
+        Claim(row, "mean moves of depth-first solutions", "see table 1",
+              lambda answers: f"{_moves(answers, goal)['mean']:.1f}", "", "answered"),
+        *(
+            Claim(row, f"mean moves left, {text}", "fewer, not the fewest", _left(goal, step),
+                  holds=partial(_shorter, goal=goal, step=step))
+            for step, text in _STEPS.items()
+        ),
+        Claim(row, "mean moves of shortest solutions", "see table 1",
+              lambda answers: f"{answers[0]['sizes'][0]['goals'][goal]['shortest']['mean']:.1f}",
+              "" if goal == "fixed" else "shortening keeps the goal that was found, which need not be the nearest",
+              "answered"),
+    )  # fmt: skip
+
+
+def _shorter(answers: Sequence[Answer], goal: str, step: str) -> bool:
+    """Whether the moves after a step are no more than before it, and not yet the fewest."""
+    found = answers[0]["sizes"][0]["goals"][goal]
+    names = list(_STEPS)
+    before = found["steps"][names[names.index(step) - 1]] if step != names[0] else found["moves"]
+    return bool(before["mean"] >= found["steps"][step]["mean"] > found["shortest"]["mean"])
+
+
+def _redundancy(columns: int) -> Work:
     line = ("study", "deals", "superpuzz", "--sizes", f"{columns}", "--deals", "1000", "--strategy", "dfs", "--shorten")
     return Work(
         f"shortened {columns}",
         (line,),
-        (
-            Claim(
-                "section 6",
-                f"with {columns} columns: redundant moves can be taken out, and what is left is not the shortest",
-                "has some effect",
-                _steps,
-                "mean moves after each step, and how many solutions are shortest ones; with 24 goals shortening keeps "
-                "the goal that was found, which need not be the nearest",
-                "answered",
-            ),
-        ),
+        (*_shortened(columns, "fixed"), *_shortened(columns, "first"), *_claims_of_goals(columns)),
         short=False,
     )
 
 
-def _reach(answers: Sequence[Answer]) -> str:
-    rows = answers[0]["rows"]
-    return "; ".join(
-        f"{row['reach']:,} positions: mean {row['mean']:.2f}, {row['shortest']} of {row['solutions']} shortest, "
-        f"{row['cpu_seconds']:.1f} CPU s"
-        for row in rows
-    )
+def _claims_of_goals(columns: int) -> tuple[Claim, ...]:
+    """What section 5 says of table 1, from depth-first solutions and the shortest ones beside them."""
+
+    def sides(answers: Sequence[Answer], what: str) -> tuple[float, float]:
+        goals = answers[0]["sizes"][0]["goals"]["fixed"]
+        return goals["moves"][what], goals["shortest"][what]
+
+    def both(what: str) -> Ours:
+        return lambda answers: "{:,.0f} and {:,.0f}".format(*sides(answers, what))
+
+    row = f"section 5, {columns} columns, one goal"
+    return (
+        Claim(row, "the least moves of both searches differ little", "little", both("least"),
+              holds=lambda answers: sides(answers, "least")[0] < 3 * sides(answers, "least")[1]),
+        Claim(row, "their means differ greatly", "greatly", both("mean"),
+              holds=lambda answers: sides(answers, "mean")[0] > 3 * sides(answers, "mean")[1]),
+        Claim(row, "their most moves differ greatly", "greatly", both("most"),
+              holds=lambda answers: sides(answers, "most")[0] > 10 * sides(answers, "most")[1]),
+        Claim(
+            f"section 5, {columns} columns",
+            "with 24 goals solutions found depth first are less redundant: mean moves", "less",
+            lambda answers: "{:.1f}, and {:.1f} with one goal".format(
+                _moves(answers, "first")["mean"], _moves(answers, "fixed")["mean"]
+            ),
+            holds=lambda answers: _moves(answers, "first")["mean"] < _moves(answers, "fixed")["mean"],
+        ),
+    )  # fmt: skip
+
+
+def _reach(number: int) -> Ours:
+    def told(answers: Sequence[Answer]) -> str:
+        row = answers[0]["rows"][number]
+        return f"{row['shortest']} of {row['solutions']}, mean {row['mean']:.2f}, {row['cpu_seconds']:.1f} CPU s"
+
+    return told
 
 
 def _open_question(columns: int, deals: int) -> Work:
+    row = f"section 6, open question, {columns} columns, one goal"
     return Work(
         f"open question {columns}",
         (("python", "-m", "campaigns.papers.reach", f"{columns}", f"{deals}"),),
         (
-            Claim(
-                "section 6, open question",
-                f"can shortest solutions be had from depth-first ones? ({columns} columns, one goal)",
-                "to be examined",
-                _reach,
-                "by shortcuts among the first N positions from each position of a solution; all become shortest where "
-                "N is the whole space, which is what a search breadth first costs",
-                "answered",
+            *(
+                Claim(row, f"solutions that become shortest ones, with shortcuts among {reach:,} positions",
+                      "to be examined",
+                      _reach(number), _WHOLE if reach == REACHES[-1] else "", "answered")
+                for number, reach in enumerate(REACHES)
             ),
+            Claim(row, "mean moves of shortest solutions, and the cost of searching for them breadth first",
+                  "not told", lambda answers: "{shortest:.2f}, {cpu_seconds:.1f} CPU s".format(**answers[0]), "",
+                  "answered"),
         ),
         short=False,
-    )
+    )  # fmt: skip
 
 
 _ANSWER = "deals"
@@ -180,15 +228,15 @@ _FIGURES = Work(
             "that is not the least number of moves, which is",
             "not told",
             field(_ANSWER, 0, "moves", number=1),
-            "breadth first",
+            "",
             "answered",
         ),
         Claim(
             "section 6",
-            "moves left with shortcuts among the first 1,000 positions",
+            "moves left of it with shortcuts among the first 1,000 positions",
             "asked",
             field(_ANSWER, 0, "shortened", number=3),
-            "as few as there are",
+            "a shortest solution",
             "answered",
         ),
     ),
@@ -200,14 +248,60 @@ _COMPONENTS = Work(
         Claim(
             "section 2",
             "a strong component is one of six element components, of 2 to 24 positions",
-            "at most 24 positions, distance 4",
-            lambda answers: "{size:,} positions, distance {diameter}".format(**answers[1]["components"][0]),
-            "cards 2, 3, ... follow their aces back and forth, too, so true components are larger",
+            "at most 24 positions, diameter 4",
+            lambda answers: "{size:,} positions, diameter {diameter}".format(**answers[1]["components"][0]),
+            "the largest of figure 1's deal: cards 2, 3, ... follow their aces to and fro",
             "refuted",
+        ),
+        Claim(
+            "section 2",
+            "moves in another order lead to the same position, so that the graph is not a tree",
+            "more moves than positions",
+            lambda answers: (
+                f"{answers[1]['condensation_edges']:,} moves between {answers[1]['strong_components']:,} "
+                "strong components"
+            ),
+            holds=lambda answers: answers[1]["condensation_edges"] >= answers[1]["strong_components"],
         ),
     ),
     short=False,
 )
+
+
+#: The paper's m, and what it says of the graph, by (i, j).
+_ELEMENT_COMPONENTS = {
+    (1, 1): (1, "a complete graph"),
+    (1, 2): (1, "a complete graph"),
+    (1, 3): (1, "a complete graph"),
+    (2, 1): (3, "a ring of 6"),
+    (2, 2): (3, "figure 2, lost in the scan"),
+    (3, 1): (4, "figure 2, lost in the scan"),
+}
+
+
+def _element(aces: int, holes: int) -> Ours:
+    def told(answers: Sequence[Answer]) -> str:
+        found = answers[0][f"{aces}, {holes}"]
+        return "m = {diameter}; {positions} positions; neighbours of each: {moves[1]}".format(**found)
+
+    return told
+
+
+def _has_diameter(answers: Sequence[Answer], name: str, diameter: int) -> bool:
+    return bool(answers[0][name]["diameter"] == diameter)
+
+
+_ELEMENTS = Work(
+    "element components",
+    (("python", "-m", "campaigns.papers.elements"),),
+    tuple(
+        Claim(
+            "section 4", f"element component ({aces}, {holes})", f"m = {most}; {graph}", _element(aces, holes),
+            holds=partial(_has_diameter, name=f"{aces}, {holes}", diameter=most),
+        )
+        for (aces, holes), (most, graph) in _ELEMENT_COMPONENTS.items()
+    ),
+)  # fmt: skip
 
 
 def _text(words: Sequence[str]) -> str:
@@ -228,7 +322,9 @@ SUPERPUZZ = Paper(
         _COMPONENTS,
         *(_table_1("dfs", columns, paper) for columns, paper in _DEPTH_FIRST.items()),
         *(_table_1("bfs", columns, paper) for columns, paper in _BREADTH_FIRST.items()),
-        *(_shortened(columns) for columns in (4, 5)),
-        *(_open_question(columns, 200) for columns in (4, 5)),
+        _ELEMENTS,
+        *(_redundancy(columns) for columns in (4, 5)),
+        _open_question(4, 200),
+        _open_question(5, 50),
     ),
 )

@@ -1,7 +1,6 @@
 """The atlas: what a command costs over kills and stops, its books, its page, and in CI its smallest rows."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
 from hakoiri.coordinator.deals.certificate import verify_file
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from tests.campaigns.short import in_short
 
 _MANY = 300_000
 #: Stands for Hakoiri: its run goes on for ever, until another process resumes it.
@@ -189,12 +189,9 @@ def test_certificates_of_the_page_are_true(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_atlas_in_short(tmp_path: Path) -> None:
-    """As a user starts it; its rows have the digests of the page."""
-    command = [sys.executable, "-m", "campaigns.atlas", "--short", "--data", tmp_path, "--json"]
-    ended = subprocess.run(command, cwd=PAGE.parents[1], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
+    """Its rows have the digests of the page."""
     kept = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
-    for name, part in json.loads(ended.stdout)["parts"].items():
+    for name, part in in_short("atlas", tmp_path)["parts"].items():
         known = {line["entry"]: line["digest"] for line in kept[name]["entries"]}
         made = {line["entry"]: line["digest"] for line in part["entries"]}
         assert made.keys() == {entry.name for entry in PARTS[name].entries if entry.short}

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.deals.solving import ReachOption, print_shortened, shortened_row
+from hakoiri.cli.deals.solving import ReachOption, ShortenOption, print_shortened, shortened_row
 from hakoiri.cli.options import JsonOption, PuzzleOptions, read_board, read_text, spec_of
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -35,9 +35,7 @@ def replay(
         ),
     ],
     options: PuzzleOptions = None,
-    shorten: Annotated[
-        bool, typer.Option("--shorten", help="Leave redundant moves out of a solution of superpuzz, and list them.")
-    ] = False,
+    shorten: ShortenOption = False,
     reach: ReachOption = 0,
     steps: Annotated[bool, typer.Option("--steps", help="Show each move.")] = False,
     film: Annotated[

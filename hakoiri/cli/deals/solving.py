@@ -24,6 +24,9 @@ _BYTES = 250
 _TREE = "tree"
 #: Deals that a message names.
 _MOST_NAMED = 10
+ShortenOption = Annotated[
+    bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
+]
 ReachOption = Annotated[
     int,
     typer.Option(
@@ -60,9 +63,7 @@ def solve(
             show_default="bfs",
         ),
     ] = None,
-    shorten: Annotated[
-        bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
-    ] = False,
+    shorten: ShortenOption = False,
     reach: ReachOption = 0,
     show: Annotated[bool, typer.Option("--show", help="Print the moves of each solution.")] = False,
     cap: Annotated[
