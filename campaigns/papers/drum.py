@@ -5,8 +5,8 @@ Configurations are 32-bit numbers of the puzzle, mirror images merged as the pap
 - ``places`` and ``blanks``: places of a piece of 2 x 2, 2 x 1 and 1 x 2 cells, and states of the two blanks;
 - ``moves``, ``undirected`` and ``neighbours``: moves of all layers, whether each can be taken back, and whether each
   leads to the same layer or the one before or after it;
-- ``registered``: configurations registered when the goal is expanded, the least and the most over all orders within
-  its layer;
+- ``until_found``: configurations registered with the layer of the goal; ``registered``: when the goal is expanded, the
+  least and the most over all orders within its layer;
 - ``window`` and ``all``: the most configurations in three layers, and those in all layers; ``look_ups`` in the table;
 - ``swapped``: how often layers are written to the drum, by the configurations that core holds; ``core_of_8``: the
   smallest core with 8 swaps, and by what ``factor`` all configurations are more;
@@ -172,6 +172,7 @@ def main(*given: str) -> None:
         "places": [(5 - wide) * (6 - tall) for wide, tall in ((2, 2), (2, 1), (1, 2))],
         "blanks": math.comb(20, 2),
         **laws(puzzle, layers),
+        "until_found": sum(sizes[:-1]),
         "registered": registered(puzzle, layers),
         "window": max(sum(sizes[depth : depth + 3]) for depth in range(len(sizes))),
         "all": sum(sizes),

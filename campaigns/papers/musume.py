@@ -52,8 +52,8 @@ _WHOLE = Work(
         ),
         Claim(
             "section 3, open problem", "that is far harder than the puzzle itself", "seems so",
-            lambda answers: f"proved for {answers[1]['components'][0]['size']:,} configurations by commands 2 and 3",
-            "their CPU seconds are below; bounds leave few configurations that must be searched from", "refuted",
+            lambda answers: f"proved for {answers[1]['components'][0]['size']:,} configurations by `components`",
+            "its CPU seconds are below; bounds leave few configurations that must be searched from", "refuted",
             lambda answers: False,
         ),
     ),
@@ -80,7 +80,7 @@ _LAYERS = Work(
     "layers",
     (("run", "klotski", "--merge-mirrors"), ("python", "-m", "campaigns.papers.drum")),
     (
-        Claim("section 2", "places of a piece of two cells or more", "16 or fewer",
+        Claim("section 2", "places of a piece of two cells or more, by width x height", "16 or fewer",
               lambda answers: "2 x 2: {}, 2 x 1: {}, 1 x 2: {}".format(*answers[1]["places"]),
               holds=lambda answers: max(answers[1]["places"]) <= 16),
         Claim("section 2", "states of the two blanks", 190, field("blanks", number=1)),
@@ -91,9 +91,9 @@ _LAYERS = Work(
         Claim(_PLACE, "the N of these layers", 57, field("largest_window_at")),
         Claim(
             _PLACE, "configurations registered", 12071,
-            _drum("{registered[0]:,} to {registered[1]:,}, by the order of the moves"),
-            "with mirror images merged, 12,055 until the goal is found, and the rest while its layer is expanded until "
-            "its turn comes",
+            _drum("{until_found:,} with the goal's layer, {registered[0]:,} to {registered[1]:,} when it is expanded"),
+            "with mirror images merged; while the layer of the goal is expanded, those of the next one are registered "
+            "until its turn comes",
             holds=lambda answers: answers[1]["registered"][0] <= 12071 <= answers[1]["registered"][1],
         ),
         Claim(
@@ -108,7 +108,7 @@ _LAYERS = Work(
         Claim(
             _PLACE, "fewer look-ups in the table", "far fewer",
             _drum("{look_ups:,} either way, in tables of at most {window:,} and {all:,} configurations"),
-            "each new configuration is looked up once; what falls is the size of the table", "differs",
+            "each move is looked up once either way; what falls is the size of the table", "differs",
         ),
         Claim(
             _PLACE, "layers are swapped to the drum so many times", 8,

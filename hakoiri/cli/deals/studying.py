@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.deals import comparing, families
+from hakoiri.cli.deals.solving import GameArgument
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     DataOption,
@@ -53,14 +53,7 @@ class Studies(TyperGroup):
 
 
 def deals(
-    puzzle: Annotated[
-        str,
-        typer.Argument(
-            metavar="PUZZLE",
-            autocompletion=puzzles_beginning,
-            help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.",
-        ),
-    ],
+    puzzle: GameArgument,
     sizes: Annotated[
         str, typer.Option("--sizes", metavar="SIZES", help="Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")
     ],
