@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 _CGROUPS, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-#: What a worker takes: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
-_WORKER_BYTES = 400_000_000
+#: The most that a worker takes: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
+WORKER_BYTES = 400_000_000
 #: The environment of a worker: numpy's libraries would start a thread for each core, and never use one of them here.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -24,7 +24,7 @@ def usable_cores() -> list[int]:
 
 def cores_for_workers() -> list[int]:
     """Those of them for which there is memory."""
-    return usable_cores()[: max(1, available_memory() // _WORKER_BYTES)]
+    return usable_cores()[: max(1, available_memory() // WORKER_BYTES)]
 
 
 def available_memory() -> int:

@@ -25,9 +25,11 @@ from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import DepotLostError, PayloadError, TaskError
+from hakoiri.worker.machine import WORKER_BYTES, available_memory
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import SHUFFLES, Array, Arrays, do_task
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
@@ -296,7 +298,10 @@ class RemoteExecutor:
         if chunk.losses >= self._tuning.most_losses:
             raise TaskError(
                 f"chunk {chunk.number} of task {self._flight.task} was lost {chunk.losses} times, the last time "
-                f"because {why}; look at the workers' messages"
+                f"because {why}; look at the workers' messages; if the system killed one, its host needs more memory, "
+                f"{WORKER_BYTES // 1_000_000} MB for each worker, or the run must do without workers",
+                Step("leave out", "redis"),
+                Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
             )
         self._observer.note(f"chunk {chunk.number} is sent again: {why}")
         self._flight.resend(chunk)

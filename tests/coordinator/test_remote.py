@@ -1,5 +1,6 @@
 """Chunks on their way to workers: which are sent again, to whom, and which are done here."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.steps import worded
+from hakoiri.worker.errors import TaskError
 from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.messages import Event
 
@@ -75,6 +78,15 @@ def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
     assert executor._why_lost(chunk_of(0), True, now - LONG_AGO) == ""
     assert executor._why_lost(chunk_of(0, begun_by="b"), True, now) == "worker b died"
     assert executor._why_lost(chunk_of(0), False, now) == "Redis lost its data"
+
+
+def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
+    executor = executor_of(_tuning=DEFAULT, _flight=SimpleNamespace(task="gather"))
+    chunk = chunk_of(2)
+    chunk.losses = DEFAULT.most_losses - 1
+    with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
+        executor._lose(chunk, "worker b died")
+    assert re.search("; leave out --redis or HAKOIRI_REDIS; give --memory [0-9]+MB$", worded("", raised.value.steps))
 
 
 @pytest.mark.parametrize(("worker", "result"), [("good", None), ("bad", [np.arange(3)])])

@@ -11,6 +11,7 @@ from typing import Any
 
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.worker import machine
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
 _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
@@ -19,6 +20,11 @@ _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
 def be_impatient() -> None:
     """Have checkpoints so often that a run of seconds has as many as one of hours."""
     vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005)
+
+
+def leave_memory(free: int) -> None:
+    """So many bytes are free."""
+    vars(machine)["available_memory"] = lambda: free
 
 
 def be_starved() -> None:

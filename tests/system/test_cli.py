@@ -4,6 +4,7 @@ import hashlib
 import re
 import shlex
 import signal
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
 from tests.support.published import HAKOIRI as KNOWN
+from tests.system.before import leave_memory
 from tests.system.helpers import (
     ROOT,
     START_OF_2,
@@ -225,6 +227,17 @@ def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     wait_until(lambda: [child.cpu_affinity() for child in supervisor.children()] == [[c] for c in cores], what="pins")
     supervisor.send(signal.SIGTERM)
     assert_documented(supervisor.finish(), "worker")
+
+
+@pytest.mark.parametrize(("free", "is_little"), [(700_000_000, True), (10**12, False)])
+def test_a_host_with_too_little_memory_for_its_workers_says_so(
+    free: int, is_little: bool, farm: Workers, hakoiri: Hakoiri
+) -> None:
+    supervisor = hakoiri.start("worker", "-n", "2", "--redis", farm.url, before=partial(leave_memory, free))
+    wait_until(supervisor.children, what="a worker")
+    supervisor.send(signal.SIGTERM)
+    said = supervisor.finish().stderr
+    assert ("too little memory for large runs, 350 of 400 MB for each worker" in said) == is_little, said
 
 
 def test_json_of_cancel_and_of_the_queue(hakoiri: Hakoiri) -> None:

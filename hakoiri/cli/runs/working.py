@@ -68,7 +68,7 @@ def worker(
     SIGTERM stops them too.
     """
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker.machine import ONE_THREAD
+    from hakoiri.worker.machine import ONE_THREAD, WORKER_BYTES, available_memory
 
     # Before numpy is imported, which the workers are forked with.
     os.environ |= ONE_THREAD | os.environ
@@ -90,6 +90,9 @@ def worker(
             team = counted(count, "worker processes")
             kept = f", each on one of the cores {', '.join(map(str, cores))}" if cores else ""
             log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
+            if (each := available_memory() // count) < WORKER_BYTES:
+                megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"
+                log(f"too little memory for large runs, {megabytes} for each worker: the system may kill some")
             supervisor.start()
             supervisor.run()
     log("workers stopped")
