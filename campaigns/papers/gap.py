@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from campaigns.atlas.entries import TO_FILE, Answer
 from campaigns.papers.claims import Claim, Ours, Paper, Work, field
+from hakoiri.puzzles.solitaires.gap import Gap
+from hakoiri.worker.solitaires.solving import bytes_of_search
 
 _FIGURE_1 = "42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"
 _FIGURE_2 = "11 42 .. 13 22 32 26 23/21 16 43 47 14 24 34 36/31 46 17 27 .. .. 37 12/41 35 .. 44 25 15 33 45"
@@ -60,9 +62,11 @@ def _tree(number: int) -> Ours:
 
 
 def _bytes(answers: Sequence[Answer]) -> str:
-    run = answers[0]
+    """Bytes of a position: on disk, as a key, and at most while a deal is solved."""
+    gap, many = Gap(), 1 << 20
+    disk = answers[0]["stored_bytes"] / answers[0]["configurations"]
     return (
-        f"{run['stored_bytes'] / run['configurations']:.1f} on disk, 16 as a key, 56 in memory while a deal is solved"
+        f"{disk:.1f} on disk, {gap.layout.bytes} as a key, at most {bytes_of_search(gap, many) / many:.0f} in `solve`"
     )
 
 

@@ -52,6 +52,12 @@ def test_what_is_not_run_is_told_and_other_claims_are_other_work() -> None:
     assert "2 claims: not run 2" in page(summary([line], {"toys": changed}))
 
 
+def test_answers_of_other_commands_are_in_another_folder() -> None:
+    """A command that changes is run again, though the work keeps its name; a claim that changes is not."""
+    claim = Claim("table 1", "moves", 7, field("moves"))
+    assert toy().folder == toy(claim).folder != Work("toy", (("run", "toys"),), ()).folder
+
+
 def test_the_page_is_that_of_the_results() -> None:
     assert PAGE.read_text(encoding="utf-8") == f"{page(json.loads(RESULTS.read_text(encoding='utf-8')))}\n"
 
