@@ -24,8 +24,8 @@ _WHOLE = "where all positions are among them all become shortest; the next row h
 #: Deals where there was no time for 1,000.
 _DEALS = {("bfs", 7): 400, ("dfs", 8): 200, ("bfs", 8): 90}
 _FEW = (
-    f"only {_DEALS['dfs', 8]} deals, those that the cap ended left out, and a few very long solutions make much of such "
-    "a mean: the paper's longest alone adds 30"
+    f"only {_DEALS['dfs', 8]} deals, those that the cap ended left out, and a few very long solutions make much of "
+    "such a mean: the paper's longest alone adds 30"
 )
 _NAMED = {"dfs": "depth first", "bfs": "breadth first"}
 #: Means that differ by more than chance allows.
