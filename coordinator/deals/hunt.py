@@ -65,7 +65,7 @@ class Hunting:
 
     def __init__(self, session: Session, puzzle: Dealt) -> None:
         self._session, self._store, self._puzzle = session, session.store, puzzle
-        self._plan, self._limits = HuntPlan(**self._store.manifest.plan), self._store.limits()
+        self._plan, self._limits = self._store.plan(HuntPlan), self._store.limits()
         self._pool = Pool.of(self._plan, puzzle, self._store.manifest.puzzle["start"])
         self._standings = legs_of(self._store)
         self._score = self._best_before(None)
@@ -184,7 +184,7 @@ class HuntDeals(Job):
 
     @property
     def plan(self) -> HuntPlan:
-        return HuntPlan(**self.store.manifest.plan)
+        return self.store.plan(HuntPlan)
 
     @property
     def best(self) -> Record | None:

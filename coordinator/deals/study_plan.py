@@ -60,7 +60,7 @@ class Study:
 
     @classmethod
     def of(cls, store: RunStore, puzzle: Dealt) -> "Study":
-        limits, plan = store.limits(), StudyPlan(**store.manifest.plan)
+        limits, plan = store.limits(), store.plan(StudyPlan)
         plan.check(type(puzzle))
         for size in limits["sizes"]:
             puzzle.sizes().check(str(size))

@@ -119,7 +119,7 @@ class StudyBoards(Job):
 
     @property
     def plan(self) -> BoardsPlan:
-        return BoardsPlan(**self.store.manifest.plan)
+        return self.store.plan(BoardsPlan)
 
     def fitted(self, resources: Resources, observer: Observer) -> Resources:
         """No more threads than may each hold a large mix; `OverBudgetError` where memory allows none."""

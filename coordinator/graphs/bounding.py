@@ -15,7 +15,7 @@ from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, open_
 from hakoiri.coordinator.graphs.job import component_figures
 from hakoiri.coordinator.graphs.measuring import component_keys
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
-from hakoiri.coordinator.runs.belonging import open_base, plan_for, require_base
+from hakoiri.coordinator.runs.belonging import Belonging, open_base, plan_for, require_base
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
 from hakoiri.coordinator.session.job import Check, Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
@@ -147,8 +147,7 @@ class Bounding(Job):
 
     @property
     def _component(self) -> int:
-        number: int = self.store.manifest.plan["component"]
-        return number
+        return self.store.plan(Belonging).component
 
     @property
     def _aim(self) -> Aim:

@@ -7,7 +7,7 @@ from typing import Any
 from hakoiri.coordinator.errors import ContradictionError, UntrustedError
 from hakoiri.coordinator.layers.best_play import best_play
 from hakoiri.coordinator.layers.repair import forget_layers, repair_layers
-from hakoiri.coordinator.layers.search import Explored, LayeredSearch, search_to_end
+from hakoiri.coordinator.layers.search import Explored, Extent, LayeredSearch, search_to_end
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.session.job import Check, Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
@@ -21,10 +21,7 @@ _LEAST_BYTES = 1
 
 
 class Explore(Job):
-    """A search from the start.
-
-    With ``until_goal`` in its plan it ends at the first layer that holds a goal, with ``layers`` at that layer.
-    """
+    """A search from the start; its plan is an `Extent`."""
 
     from_start = has_graph = True
     figures = Explored
@@ -42,7 +39,7 @@ class Explore(Job):
 
     def work(self, session: Session) -> None:
         search = LayeredSearch(session, self.puzzle.start)
-        search_to_end(session, search, **self.store.manifest.plan)
+        search_to_end(session, search, self.store.plan(Extent))
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

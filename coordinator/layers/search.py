@@ -263,17 +263,23 @@ def scratch_search(
         yield LayeredSearch(Session(store, context, control, observer or SilentObserver()), start)
 
 
-def search_to_end(
-    session: Session, search: LayeredSearch, until_goal: bool = False, layers: int | None = None
-) -> None:  # fmt: skip
-    """The search of a run: until nothing is left, or the goal or a number of layers where the run asks for no more.
+@dataclass(frozen=True)
+class Extent:
+    """How far a search goes: until nothing is left, or to the first layer that holds a goal, or to that layer."""
+
+    until_goal: bool = False
+    layers: int | None = None
+
+
+def search_to_end(session: Session, search: LayeredSearch, extent: Extent) -> None:
+    """The search of a run, as far as it asks for.
 
     It goes on from the last committed layer, and commits as it goes. Raises `StopRun` after committing every finished
     layer; storage, worker and budget errors likewise leave the last commit standing.
     """
     try:
-        while search.current.size and not (until_goal and search.found.goal_depth is not None):
-            if layers is not None and search.state.depth >= layers:
+        while search.current.size and not (extent.until_goal and search.found.goal_depth is not None):
+            if extent.layers is not None and search.state.depth >= extent.layers:
                 break
             search.step()
     finally:

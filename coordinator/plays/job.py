@@ -66,7 +66,7 @@ class Optimise(Job):
 
     @property
     def _board(self) -> str | None:
-        return OptimisePlan(**self.store.manifest.plan).board
+        return self.store.plan(OptimisePlan).board
 
     def verify(self, check: Check) -> None:
         best = best_of(self.store)

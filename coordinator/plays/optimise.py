@@ -78,7 +78,7 @@ class Optimisation:
 
     def __init__(self, session: Session, puzzle: Scored) -> None:
         self._session, self._store, self._puzzle = session, session.store, puzzle
-        self._plan, self._limits = OptimisePlan(**self._store.manifest.plan), self._store.limits()
+        self._plan, self._limits = self._store.plan(OptimisePlan), self._store.limits()
         self._rounds, self._best = rounds_of(self._store), best_of(self._store)
         self._kept, self._kept_at = self._best, time.monotonic()
         self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS

@@ -21,7 +21,7 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.parent import end_with
 
-_LOOK_SECONDS = 0.1
+_LOOK_SECONDS = 0.5
 #: How long the process may take to commit what it has when it is to stop; a call into C cannot be broken off.
 _GRACE_SECONDS = 30.0
 #: Names the Redis of the workers; its URL may hold a password, so it is no argument.

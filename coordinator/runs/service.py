@@ -67,7 +67,7 @@ def _serve(
     while not control.interrupted:
         now, queued = time.monotonic(), queued_runs(data)
         not_before = {run: not_before[run] for run in queued if run in not_before}
-        waiting = [run for run in queued if not_before.get(run, now) <= now]
+        waiting = in_turn([run for run in queued if not_before.get(run, now) <= now])
         for directory in waiting:
             status = _drive_one(directory, resources, control, observed(), report)
             pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
@@ -85,8 +85,12 @@ def _serve(
 
 
 def queued_runs(data: Path) -> list[Path]:
-    """The runs that a coordinator is to drive, the oldest first; last those that seem to end whoever drives them."""
-    queued = [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
+    """The runs that a coordinator is to drive."""
+    return [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
+
+
+def in_turn(queued: list[Path]) -> list[Path]:
+    """The same, the oldest first; last those that seem to end whoever drives them."""
     if len(queued) == 1:
         return queued
     return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, by_age(run)))

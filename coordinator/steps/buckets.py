@@ -103,10 +103,6 @@ class Buckets:
             window = self._marked(*self.bounds[number]) if marked else None
             yield Found(self._take_parts(number), [], window)
 
-    @property
-    def has_marks(self) -> bool:
-        return self._marks is not None
-
     def clear_marks(self) -> None:
         """Remove the keys that are marked."""
         if self._marks:

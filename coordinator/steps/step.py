@@ -200,16 +200,16 @@ class LayerStep:
     def _spill_held(self, numbers: list[int], marked: bool = True) -> None:
         """Put the keys in memory of some ranges on disk, those that are marked, too, or not."""
         code = partial(code_range, self._layout, self._depth)
+        # Moves from a part that is marked lead back into it: what is known there goes before it is written.
         found = zip(numbers, self._buckets.take_held(numbers, marked), strict=True)
-        works = (Work(each, self._nearby(*self._buckets.bounds[number]), keep=False) for number, each in found)
+        known = self._known[1:] if self._puzzle.undirected else []
+        works = (
+            Work(each, _between(known if each.marked else [], *self._buckets.bounds[number]), keep=False)
+            for number, each in found
+        )
         for place, coded in self._context.local.each("merge", code, works):
             if len(coded.firsts):
                 self._spill.append(numbers[place], coded)
-
-    def _nearby(self, low: Key, high: Key) -> Iterable[Keys]:
-        """Known keys in a range that moves lead back to, taken off before it is written; the merge takes off all."""
-        known = self._known[1:] if self._puzzle.undirected and self._buckets.has_marks else []
-        return chain.from_iterable([layer.between(low, high) for layer in known])
 
     # Second half: merge
 
@@ -257,7 +257,7 @@ class LayerStep:
         return 1 if load <= 3 * self._range_keys // 2 else -(-load // self._range_keys)
 
     def _work(self, found: Found, low: Key, high: Key, keep: bool) -> Work:
-        return Work(found, chain.from_iterable([layer.between(low, high) for layer in self._known]), keep)
+        return Work(found, _between(self._known, low, high), keep)
 
     def _take_in(self, result: Merged) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""
@@ -285,6 +285,10 @@ class LayerStep:
         self._session.tell(
             Progress(stored + self._partial.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
         )
+
+
+def _between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
+    return chain.from_iterable([layer.between(low, high) for layer in layers])
 
 
 class _Coming:

@@ -19,7 +19,7 @@ from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError, DiskFullError, FormatError, NameTakenError, PoisonedError, StorageError
 from hakoiri.storage.ledger.lock import making, remove_abandoned
-from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, typed_fields
+from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, all_fields, typed_fields
 from hakoiri.storage.ledger.records import pack_record, unpack_record
 from hakoiri.storage.names import (
     CANCEL_KEY,
@@ -138,6 +138,10 @@ class Ledger:
     def read_state(self) -> State:
         """The state as of the last commit of whatever process."""
         return self._read("state", self.read_record(META, STATE_KEY, "state"), State.from_dict)
+
+    def plan(self, kind: type[_Made]) -> _Made:
+        """The plan of its manifest as the dataclass that its kind of run has for it; `DamagedError` if it is none."""
+        return self._read("plan", dict(self.manifest.plan), lambda plan: kind(**all_fields(kind, plan)))
 
     def limits(self) -> dict[str, Any]:
         """How far the run is to go, in the words of its kind: what a user may extend, and no part of its identity."""

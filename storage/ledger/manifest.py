@@ -215,6 +215,14 @@ def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
+def all_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same; ``TypeError`` for what `kind` does not have, which must not be passed over."""
+    known = typed_fields(kind, values)
+    if unknown := [str(name) for name in values if name not in known]:
+        raise TypeError(f"{', '.join(unknown)} is not known")
+    return known
+
+
 def _fits(value: Any, kind: Any) -> bool:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is UnionType:

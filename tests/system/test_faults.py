@@ -230,6 +230,19 @@ def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, 
     assert ("1 run of another storage format: use the Hakoiri that made" in lines) == (field == "format")
 
 
+@pytest.mark.parametrize(
+    ("plan", "said"), [({"layers": "3"}, "layers is malformed"), ({"further": 1}, "further is not known")]
+)
+def test_a_run_of_another_plan_than_its_kind_has_is_refused(plan: dict[str, Any], said: str, hakoiri: Hakoiri) -> None:
+    hakoiri.here("enqueue", "klotski")
+    with Ledger(hakoiri.run_directory(), writable=True) as ledger:
+        ledger.stage_record(META, MANIFEST_KEY, ledger.manifest.as_dict() | {"plan": plan})
+        ledger.commit(ledger.state)
+    refused = hakoiri.here("resume", "last", check=False)
+    assert (refused.code, refused.stdout) == (1, ""), refused
+    assert f"its plan is malformed: {said}" in refused.error
+
+
 # Secrets
 
 

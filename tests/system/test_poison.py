@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.coordinator.runs.service import queued_runs
+from hakoiri.coordinator.runs.service import in_turn, queued_runs
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from tests.system.helpers import HAKOIRI, Finished, Hakoiri, wait_until
@@ -192,4 +192,4 @@ def test_a_run_that_loses_its_sessions_comes_after_all_others(hakoiri: Hakoiri) 
     for lost, expected in ((2, [first, second]), (3, [second, first])):
         with RunLock(hakoiri.data / first), Ledger(hakoiri.data / first, writable=True) as ledger:
             ledger.commit(replace(ledger.state, lost_sessions=lost))
-        assert [run.name for run in queued_runs(hakoiri.data)] == [expected[0], expected[1]]
+        assert [run.name for run in in_turn(queued_runs(hakoiri.data))] == [expected[0], expected[1]]

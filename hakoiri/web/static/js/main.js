@@ -31,9 +31,13 @@ async function show() {
     if (mine === turn) end = ended;
     else ended();
   } catch (error) {
-    put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, "Not here"), h("p", {}, error.message), h("p", {}, h("a", {href: "#/"}, "All runs"))));
+    refuse(place, "Not here", error);
   }
   if (mine === turn) arrive();
+}
+
+function refuse(place, what, error) {
+  put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, what), h("p", {}, error.message), h("p", {}, h("a", {href: "#/"}, "All runs"))));
 }
 
 // Those who listen hear where they are; links of the main navigation say which is the current one.
@@ -63,12 +67,17 @@ document.querySelector(".skip").addEventListener("click", event => {
 const logout = document.getElementById("logout");
 logout.hidden = !/\bhakoiri-\d+-in=/.test(document.cookie);
 logout.addEventListener("click", async () => {
-  await post(["logout"]);
   turn++;
   end();
-  logout.hidden = true;
-  put(main, h("section", {class: "card"}, h("h1", {}, "Logged out"),
-    h("p", {}, "To come back, open the address that the server printed.")));
+  end = () => {};
+  try {
+    await post(["logout"]);
+    logout.hidden = true;
+    put(main, h("section", {class: "card"}, h("h1", {}, "Logged out"),
+      h("p", {}, "To come back, open the address that the server printed.")));
+  } catch (error) {
+    refuse(main, "Not logged out", error);
+  }
   main.focus();
 });
 show();
