@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.census import Counted, census_digest
-from hakoiri.coordinator.graphs.diameter import by_orbits, kinds_among
+from hakoiri.coordinator.graphs.diameter import Kinds, by_orbits, kinds_among
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.session.verifier import Verifier
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
@@ -20,7 +20,7 @@ from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import SLAB, read_pairs, recorded_components
 from hakoiri.worker.graphs.components import label_components
-from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, distances_from, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
@@ -29,6 +29,8 @@ SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 #: Steps along moves that searches of one chunk take: about a second.
 _STEPS_AT_ONCE = 100_000_000
+#: Steps along moves beyond which not each configuration is searched from with `full`: two hours and more.
+_MOST_STEPS = 10**12
 #: Configurations of a component whose moves are derived again in some seconds.
 _MOST_DERIVED = 50_000
 #: Faults of one kind that are reported of the configurations looked at together.
@@ -177,6 +179,10 @@ class CensusVerifier(Verifier):
             return
         if record.diameter is None:
             return
+        long = self._full and len(members) * (len(members) + len(graph.targets)) > _MOST_STEPS
+        if long and (kinds := kinds_among(self._puzzle, [members])):
+            self._check_one_of_each(kinds, graph, members, record)
+            return
         stored, listed = read_pairs(self._store, record.component), self._is_listed(record)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
         if self._full or len(members) <= self._context.tuning.searched_alone_from:
@@ -193,6 +199,23 @@ class CensusVerifier(Verifier):
             self._report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
         expected = sorted_pairs(farthest_pairs(graph, outermost))
         self._check_pairs(record, pairs, expected, whole=listed or self._puzzle.orbits(members[:1]) is None)
+
+    def _check_one_of_each(self, kinds: Kinds, graph: Graph, members: Keys, record: ComponentRecord) -> None:
+        """Distances from one configuration of each kind, in the graph of the reference rules."""
+        self._report.sampled = True
+        firsts = lower_bounds(members, self._puzzle.keys([kind.first for kind in kinds.values()]))
+        sizes, far, many = np.array([[kind.size, 0, 0] for kind in kinds.values()]).T
+        for number, first in enumerate(firsts.tolist()):
+            self._control.check()
+            distances = distances_from(graph, first)
+            far[number] = distances.max()
+            many[number] = np.count_nonzero(distances == far[number])
+        inner, outer = sizes[far == far.min()].sum(), sizes[far == far.max()].sum()
+        pairs = (sizes * many)[far == far.max()].sum() // 2
+        derived = tuple(int(figure) for figure in (far.max(), far.min(), inner, outer, pairs))
+        if derived != (record.diameter, record.radius, record.centre, record.periphery, record.pair_count):
+            what = f"component {record.component}: diameter, radius, centre, periphery, pairs"
+            self._report.damage(f"{what} are {derived}, its record says {record}")
 
     def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
         """The stored pairs are those found anew, or if not the `whole` list of them is kept, some of these."""

@@ -334,6 +334,9 @@ def test_alike_configurations_are_measured_by_one_search(
     for thorough in (False, True):
         report = verify_directory(some, thorough, Resources(tuning=tuning), Control(), SilentObserver())
         assert (report.faults, report.sampled) == ([], not thorough)
+    monkeypatch.setattr(verify, "_MOST_STEPS", 1_000)
+    report = verify_directory(some, True, Resources(tuning=tuning), Control(), SilentObserver())
+    assert (report.faults, report.sampled) == ([], True)
 
 
 def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
@@ -347,17 +350,20 @@ def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
     assert found(short) == found(at_once)
 
 
-def test_a_false_record_of_one_search_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(census, "_MOST_STEPS", 1_000)
-    monkeypatch.setattr(verify, "_MOST_DERIVED", 100)
+@pytest.mark.parametrize(("thorough", "said"), [(False, "searches find"), (True, "pairs are (7, 7, 720, 720, 720)")])
+def test_a_false_record_of_one_search_is_found(
+    thorough: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((census, "_MOST_STEPS"), (verify, "_MOST_STEPS"), (verify, "_MOST_DERIVED")):
+        monkeypatch.setattr(module, name, 100)
     resources = Resources(tuning=Tuning(searched_alone_from=2))
     directory, _ = counted(tmp_path, "pancakes", {"n": "6"}, resources)
     with RunStore(directory, writable=True) as store:
         record = read_component(store, 0)
         stage_component(store, replace(record, diameter=6), read_pairs(store, 0))
         store.commit(store.state)
-    report = verify_directory(directory, False, resources, Control(), SilentObserver())
-    assert any("component 0: searches find" in fault for fault in report.faults)
+    report = verify_directory(directory, thorough, resources, Control(), SilentObserver())
+    assert any("component 0" in fault and said in fault for fault in report.faults)
 
 
 @pytest.mark.parametrize("memory", [8_000, 30_000])
