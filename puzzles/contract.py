@@ -131,6 +131,9 @@ class Puzzle(ABC):
     layout: Layout
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool
+    #: As many moves lead from one configuration to another as back. Else moves that lead alike are counted once where
+    #: all moves of a run must balance (`worker.layers.flow`), which takes longer.
+    paired: bool = False
     #: No configuration has more successors than this; memory is planned with it.
     most_successors: int
     #: How many configurations a start reaches, where the puzzle knows.

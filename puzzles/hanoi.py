@@ -36,7 +36,7 @@ class Hanoi(Sized):
     summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
     size_options = ("discs",)
     options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)}
-    undirected = True
+    undirected = paired = True
 
     def prepare(self, start: str | None) -> None:
         self.pegs, self.discs = int(self.parameters["pegs"]), int(self.parameters["discs"])

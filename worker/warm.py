@@ -25,6 +25,7 @@ from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, s
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
 from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
+from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
 from hakoiri.worker.plays.met import Met
@@ -59,6 +60,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     if puzzle.has_mirrors:
         puzzle.canonical(keys)
     parts = [successors, keys] if len(successors) else [keys]
+    flow_of(puzzle, keys, _expansion(puzzle, keys))
     table = partition_by(keys, 1).table
     scatter(parts[0], table)
     layer = merge(parts, [keys[:0]])

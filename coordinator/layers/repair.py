@@ -78,7 +78,8 @@ def _derive(session: Session, depth: Depth) -> Keys:
     # Older layers than the one before matter only where moves cannot be taken back.
     first = max(0, depth - 2) if puzzle.undirected else 0
     older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
-    return small_step(session, current, [HeldLayer([current]), *older], depth)
+    keys, _ = small_step(session, current, [HeldLayer([current]), *older], depth)
+    return keys
 
 
 def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) -> None:

@@ -28,6 +28,7 @@ from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
+from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import merge
 
 
@@ -91,15 +92,20 @@ class EachLayer:
         self._layers.append(layer)
 
 
-def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> Keys:
-    """The layer `depth` after `current`, at once and here; `known` holds `current` too."""
+def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None]:
+    """The layer `depth` after `current`, at once and here; `known` holds `current` too.
+
+    And the flow of all moves, where workers take part in the run.
+    """
     expansion = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
+    summed = session.context.executor is not session.context.local
+    flow = flow_of(session.puzzle, current, expansion) if summed else None
     if not len(expansion.successors):
-        return current[:0]
+        return current[:0], flow
     keys = merge([expansion.successors], []).copy()
     for layer in known:
         keys = layer.exclude_from(keys)
-    return keys
+    return keys, flow
 
 
 class LayeredSearch:
@@ -120,6 +126,8 @@ class LayeredSearch:
         self._pace = Pace(self.puzzle.total)
         self._shelves: Any = None
         self._worth = Worth()
+        #: That of the moves from the last layer that was expanded, where it is summed.
+        self._flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
         self.current, self._older = self._window()
@@ -145,6 +153,17 @@ class LayeredSearch:
         """The figures of the run when the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 
+    def require_balance(self) -> None:
+        """`ContradictionError` where moves of a whole space cannot be taken back, as far as workers made it."""
+        if self._flow is None or self.current.size or not self.puzzle.undirected:
+            return
+        flows = [record.flow for record in self.store.layer_records()]
+        if None not in flows and total_flow([self._flow, *filter(None, flows)]):
+            raise ContradictionError(
+                f"not every move that this run found is taken back by another: a worker left out some, or "
+                f"{self.puzzle.name} is not undirected"
+            )
+
     def _window(self) -> tuple[Layer, Older]:
         """U(N) and what is older, as they stand on disk, or the first layer and nothing."""
         depth = self.state.depth
@@ -159,7 +178,7 @@ class LayeredSearch:
     def _first(self) -> Layer:
         """Layer 0, stored."""
         start = self.puzzle.keys([self._start])
-        self._add_small(start)
+        self._add_small(start, 0)
         return HeldLayer([start])
 
     def _stored(self, depth: Depth) -> Layer:
@@ -173,10 +192,10 @@ class LayeredSearch:
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker, began = "small", time.process_time()
             known, depth = self._known_here(current), self.state.depth + 1
-            keys = small_step(self._session, all_keys(current), known, depth)
+            keys, self._flow = small_step(self._session, all_keys(current), known, depth)
             self._worth.made_here(current.size, time.process_time() - began)
             if len(keys):
-                self._add_small(keys)
+                self._add_small(keys, self._flow)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
         step = self._farmed_step(current) or LayerStep(
@@ -201,7 +220,7 @@ class LayeredSearch:
     def _made_by(self, step: LayerStep) -> Layer:
         """The layer that a step makes, stored. Nothing may be staged before."""
         record, layer = step.run()
-        self.state = self.store.state
+        self.state, self._flow = self.store.state, record.flow
         if record.size:
             self._add(record)
         self.commit()
@@ -234,9 +253,9 @@ class LayeredSearch:
             self._session, self.state.depth + 1, current, known, self._pace, executor, self._shelves, self._worth
         )
 
-    def _add_small(self, keys: Keys) -> None:
+    def _add_small(self, keys: Keys, flow: int | None = None) -> None:
         goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
-        self._add(self.store.put_layer(self.state.depth + 1, keys, goals))
+        self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow))
         if self._session.commit_is_due:
             self.commit()
 
@@ -285,6 +304,7 @@ def search_to_end(session: Session, search: LayeredSearch, extent: Extent) -> No
     finally:
         search.state = session.commit_staged(search.state)
     _require_total(search)
+    search.require_balance()
     digest = chain(record.digest for record in session.store.layer_records())
     session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
 

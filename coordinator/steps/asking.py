@@ -18,7 +18,7 @@ from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.transport.lots import BEGIN, LENGTH, Lot, ValueName
 
 #: How many numbers an answer has.
-_NUMBERS = {"gather": 5, "spread": 0}
+_NUMBERS = {"gather": 6, "spread": 2}
 
 _What = TypeVar("_What")
 

@@ -25,19 +25,23 @@ class Cut(NamedTuple):
 
 
 class Expanded:
-    """The pieces of the chunks that are expanded. Attributes: `configurations`, how many have been since `clear`;
-    `bytes_each`, the most bytes that the pieces of one took."""
+    """The pieces of the chunks that are expanded.
+
+    Attributes: `configurations`, how many have been since `clear`; `bytes_each`, the most bytes that the pieces of one
+    took; `flows`, of the moves of each chunk (`worker.layers.flow`).
+    """
 
     def __init__(self, lying: Lying, layout: Layout) -> None:
         self._lying, self._nothing = lying, Lot.empty(layout)
         self._chunks: dict[Cut, Pieces] = {}
+        self.flows: dict[Cut, int] = {}
         #: Sorted by range, with where each begins, since the last chunk.
         self._sorted: tuple[Lot, list[int]] | None = None
         self.configurations, self.bytes_each = 0, 1.0
 
-    def add(self, cut: Cut, pieces: Pieces) -> None:
+    def add(self, cut: Cut, pieces: Pieces, flow: int) -> None:
         """A chunk is expanded."""
-        self._chunks[cut] = pieces
+        self._chunks[cut], self.flows[cut] = pieces, flow
         self._sorted = None
         self.configurations += cut.size
         self.bytes_each = max(self.bytes_each, int(pieces.lot.places[:, LENGTH].sum()) / cut.size)
@@ -87,7 +91,7 @@ class Expanded:
             if np.isin(wanted, pieces.ranges).any() and self._lying.lacks(pieces.lot)
         ]
         for cut in lost:
-            del self._chunks[cut]
+            del self._chunks[cut], self.flows[cut]
             self.configurations -= cut.size
         self._sorted = None
         return lost
@@ -96,6 +100,7 @@ class Expanded:
         """Take everything away."""
         self._lying.drop(self.names)
         self._chunks.clear()
+        self.flows.clear()
         self._sorted, self.configurations = None, 0
 
 
@@ -116,8 +121,8 @@ class Ahead:
         parts = zip(strides, self.samples, strict=True)
         return np.concatenate([keys[:: max(1, round(wanted / stride))] for stride, (_, keys) in parts])
 
-    def add(self, cut: Cut, pieces: Pieces) -> None:
+    def add(self, cut: Cut, pieces: Pieces, flow: int) -> None:
         """What the keys of a chunk lead to; passed over if the chunk before is missing."""
         if cut.begin == self.expanded.configurations:
             pieces.lot.places[:, NUMBER] += 1
-            self.expanded.add(cut, pieces)
+            self.expanded.add(cut, pieces, flow)

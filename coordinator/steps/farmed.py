@@ -123,6 +123,10 @@ class FarmedStep(LayerStep):
         if begin < self._current.size:
             yield from self._spread_all(cuts())
 
+    @property
+    def _whole_flow(self) -> int | None:
+        return self._with_flow(self._expanded.flows.values())
+
     def _chunk_size(self, configurations: int) -> int:
         """How many configurations one worker expands at a time, of some."""
         if self._shares.chunk is not None:
@@ -144,7 +148,7 @@ class FarmedStep(LayerStep):
                 if left is None:
                     lost.append(cut)
                     continue
-                self._expanded.add(cut, left.pieces)
+                self._expanded.add(cut, left.pieces, int(left.numbers[-1]))
                 yield cut.size
             if not lost:
                 return
@@ -172,6 +176,7 @@ class FarmedStep(LayerStep):
                 self._session.control.check()
             if waiting:
                 self._recover(waiting)
+        self._flow = self._whole_flow
         self._expanded.clear()
 
     # Second half
@@ -209,7 +214,7 @@ class FarmedStep(LayerStep):
         units = [Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
         if not keys:
             nothing = Pieces(Lot.empty(self._layout), np.empty(0, dtype=np.int64))
-            left = Left(np.zeros(5, dtype=np.uint64), self._layout.empty(0), nothing.lot, nothing)
+            left = Left(np.zeros(6, dtype=np.uint64), self._layout.empty(0), nothing.lot, nothing)
             self._gathered.update((unit, left) for unit in units)
         return units
 
@@ -253,7 +258,7 @@ class FarmedStep(LayerStep):
 
     def _take_in_coded(self, left: Left, coded: Coded) -> None:
         begin, first = self._partial.size, sum(len(lot.counts) for lot in self._taken)
-        *summary, expanded = left.numbers
+        *summary, expanded, flow = left.numbers
         staged = self._store.stage_coded(self._depth, coded, self._partial.index)
         self._partial = self._partial.plus(np.array(summary), *staged)
         if not len(coded.firsts):
@@ -264,7 +269,7 @@ class FarmedStep(LayerStep):
             self._asking.drop([left.blocks])
         if expanded:
             cut = Cut(begin, self._partial.size - begin, 0, first, first + len(coded.firsts))
-            self._ahead.add(cut, left.pieces)
+            self._ahead.add(cut, left.pieces, int(flow))
 
     # The layer after this one
 

@@ -15,6 +15,7 @@ class Partial:
 
     `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1). `part`
     is of a layer that is sifted out (`coordinator.steps.sifting`): how many keys others are compared with at a time.
+    `flow` is that of the moves of the keys expanded, where it is summed.
     """
 
     depth: Depth
@@ -29,6 +30,7 @@ class Partial:
     index: int = 0
     spilled: SpillFiles = field(default_factory=SpillFiles)
     part: int = 0
+    flow: int | None = None
 
     @classmethod
     def from_record(cls, fields: dict[str, Any]) -> "Partial":
@@ -44,7 +46,7 @@ class Partial:
             stored=self.stored + stored, index=index,
         )  # fmt: skip
 
-    def finished(self, session: int) -> LayerRecord:
+    def finished(self, session: int, flow: int | None) -> LayerRecord:
         """The record of the layer, of which nothing is left to do."""
         digest = digest_text((self.lane_0, self.lane_1))
-        return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session)
+        return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)

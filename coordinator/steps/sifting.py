@@ -137,6 +137,10 @@ class SiftingStep(LayerStep):
             self._current = self._current.again(-(-self._sieve.targets.size // self._part))
 
     @property
+    def _sums(self) -> bool:
+        return False
+
+    @property
     def _moves(self) -> float:
         """How many moves of a key are in memory while it is sifted."""
         return self._puzzle.most_successors

@@ -26,6 +26,7 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import META, PARTIAL_KEY
+from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.halves import Found, Merged, Work, code_range, expand_chunk, merge_range
 from hakoiri.worker.layers.marks import marks_for
 from hakoiri.worker.layers.partition import Partition, partition_by
@@ -59,6 +60,7 @@ class LayerStep:
         What was finished before an error is kept for the next session.
         """
         self._take_up()
+        self._flow = self._partial.flow
         self._begin()
         try:
             self._pace.expand(self._partial.expanded)
@@ -73,7 +75,7 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        record = self._partial.finished(self._store.state.session)
+        record = self._partial.finished(self._store.state.session, self._whole_flow)
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
@@ -109,7 +111,21 @@ class LayerStep:
             return
         self._spill.clear()
         self._partition = self._cut()
-        self._partial = Partial(self._depth, self._partition.as_dict())
+        self._partial = Partial(self._depth, self._partition.as_dict(), flow=0 if self._sums else None)
+
+    @property
+    def _sums(self) -> bool:
+        """Whether the flow of all moves is summed: that workers leave nothing out."""
+        return self._context.executor is not self._context.local
+
+    def _with_flow(self, flows: Iterable[int]) -> int | None:
+        """The flow of what is expanded, with that of some more."""
+        return None if self._flow is None else total_flow([self._flow, *flows])
+
+    @property
+    def _whole_flow(self) -> int | None:
+        """That of all moves, once all keys are expanded."""
+        return self._flow
 
     def _look(self) -> None:
         """Inspect and time a sample, and sort what it leads to."""
@@ -155,22 +171,23 @@ class LayerStep:
             if done < self._current.size:
                 self._spill_all()
                 self._spill.sync()
-                self._partial = replace(self._partial, expanded=done, spilled=self._spill.files)
+                self._partial = replace(self._partial, expanded=done, spilled=self._spill.files, flow=self._flow)
                 self._save()
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
         size = self._shares.chunk_size(self._current.size, self._branching, pace=self._seconds_each)
         coming = _Coming(self._current.unread(begin, size))
-        expand = partial(expand_chunk, self._puzzle, self._marks, self._partition.table)
+        expand = partial(expand_chunk, self._puzzle, self._marks, self._partition.table, self._flow is not None)
         while coming.following is not None:
             if self._marks and self._marks.part:
                 self._spill_held(self._buckets.marked())
                 self._buckets.clear_marks()
                 self._marks.move(coming.following.first)
             sizes: dict[int, int] = {}
-            for number, (keys, ends) in self._context.local.each("expand", expand, self._chunks(coming, sizes)):
+            for number, (keys, ends, flow) in self._context.local.each("expand", expand, self._chunks(coming, sizes)):
                 self._buckets.add_scattered(keys, ends)
+                self._flow = self._with_flow([flow])
                 if self._buckets.held_bytes > self._shares.bucket_bytes:
                     # IMPORTANT: what is marked stays, for threads go on marking.
                     self._spill_held(self._buckets.held(), marked=False)

@@ -38,7 +38,7 @@ _BLOCK = 1024
 class _Stacks(Numbered, Sized):
     """What both puzzles share. A move reverses the upper `least` pancakes, or more."""
 
-    undirected = True
+    undirected = paired = True
     # The moves do not depend on the names of the sizes, so any stack can be called the ordered one.
     vertex_transitive = True
     least: int

@@ -56,7 +56,7 @@ class Tiles(Numbered, Sized):
     name = "tiles"
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
     options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS), "metric": Choice(_METRICS)}
-    undirected = True
+    undirected = paired = True
 
     size_options = ("rows", "columns")
 

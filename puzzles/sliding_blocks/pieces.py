@@ -225,7 +225,7 @@ class Blocks(Puzzle):
     Option `metric`: ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all.
     """
 
-    undirected = True
+    undirected = paired = True
     pieces: Pieces
 
     def unpack(self, key: Key) -> list[Standing]:

@@ -37,7 +37,7 @@ _EXAMPLE = "R U R'"
 class Twisty(Numbered):
     """What the puzzles share: they define their `pieces` and `turns`."""
 
-    undirected = True
+    undirected = paired = True
     # Renaming the stickers makes any configuration the solved one.
     vertex_transitive = True
     pieces: Pieces

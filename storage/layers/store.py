@@ -128,10 +128,11 @@ class RunStore(Ledger):
         wanted = self.layout.pack([key])
         return next((depth for depth in range(self.state.depth + 1) if self.contains(depth, wanted)[0]), None)
 
-    def put_layer(self, depth: Depth, keys: Keys, goals: int) -> LayerRecord:
+    def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
         stored, index = self.stage_blocks(depth, pack_blocks(keys))
-        record = LayerRecord(depth, len(keys), digest_text(lanes_of(keys)), goals, stored, index, self.state.session)
+        digest, session = digest_text(lanes_of(keys)), self.state.session
+        record = LayerRecord(depth, len(keys), digest, goals, stored, index, session, flow)
         self.stage_layer(record)
         return record
 

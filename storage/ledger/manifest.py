@@ -147,7 +147,8 @@ class LayerRecord:
     """One committed layer: how many configurations and goals, its digest, its bytes on disk, who computed it.
 
     `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session`
-    counts the processes that drove the run; a layer keeps the number of the one that committed it.
+    counts the processes that drove the run; a layer keeps the number of the one that committed it. `flow` is that of
+    all moves from the layer before it (`worker.layers.flow`), where it was summed.
     """
 
     depth: Depth
@@ -157,6 +158,7 @@ class LayerRecord:
     stored_bytes: int
     index: int
     session: int
+    flow: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

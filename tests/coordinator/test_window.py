@@ -168,6 +168,7 @@ def test_a_chunk_is_made_again_if_it_leads_to_a_wanted_range_and_is_lost() -> No
     cuts = [Cut(number, 1, 0, 0, 0) for number in range(4)]
     for cut, first, reached in zip(cuts, (11, 10, 20, 21), (0, 1, 2, 3), strict=True):
         lot = Lot(np.zeros((1, COLUMNS), dtype=np.int64), LAYOUTS["u32"].pack([first]), np.array([1]))
-        expanded.add(cut, Pieces(lot, np.array([reached])))
+        expanded.add(cut, Pieces(lot, np.array([reached])), 1 << first)
     assert expanded.take_lost([0, 1]) == [cuts[1]]
     assert (len(expanded), expanded.configurations) == (3, 3)
+    assert sum(expanded.flows.values()) == (1 << 11) + (1 << 20) + (1 << 21)

@@ -37,6 +37,20 @@ def expand(self, keys):
 
 Pancakes.expand = expand
 """
+#: A worker that drops one configuration where it merges a range; what it expands is right.
+DROPPING = """
+from hakoiri.worker.layers import shuffle
+from hakoiri.worker.transport import rq_worker
+
+rq_worker.differing_parts = lambda mine, asked: []
+honest = shuffle._merged
+
+def merged(*given):
+    keys, met = honest(*given)
+    return keys[keys != {hidden}], met
+
+shuffle._merged = merged
+"""
 #: A worker whose first three answers are right.
 LATER_A_LIAR = """
 import numpy as np
@@ -76,6 +90,20 @@ def test_a_hidden_configuration_is_missed_where_the_size_of_the_space_is_known(
         ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, *FARMED, "--json", check=False)
     assert ended.code == 1
     assert "pancakes reaches 40,320 configurations from any start, this run found 40,319" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_back(
+    hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """Nobody knows how many a board of sliding blocks reaches; but what leads to one is not led to from it."""
+    found = hakoiri("run", "klotski", "--json").json
+    with open_run("last", data=hakoiri.data) as run:
+        dropped = int(run.layer(40)[100])
+    with other_worker(redis_server, DROPPING.format(hidden=dropped)):
+        ended = hakoiri("run", "klotski", "--redis", redis_server.url, *FARMED, "--json", check=False)
+    assert (found["configurations"], ended.code) == (25_955, 1)
+    assert "not every move that this run found is taken back by another: a worker left out some" in ended.stderr
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 

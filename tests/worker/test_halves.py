@@ -12,6 +12,7 @@ from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import pack_blocks
 from hakoiri.storage.layers.coded import Coded
+from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.halves import Found, Work, code_range, expand_chunk, merge_range
 from hakoiri.worker.layers.marks import Marks, marks_for
 from hakoiri.worker.layers.partition import partition_by
@@ -103,12 +104,15 @@ def test_marks_are_made_where_keys_are_dense() -> None:
     assert marks_for(U128.pack([1, 2, 3]), 20_000, 1 << 20, 4) is None
 
 
+@pytest.mark.parametrize("summed", [False, True])
 @pytest.mark.parametrize("marks", [None, Marks(5_000, 40, 2), Marks(0, 200, 1)], ids=["none", "some", "all"])
-def test_an_expanded_chunk_is_marked_or_lies_in_its_ranges(marks: Marks | None) -> None:
+def test_an_expanded_chunk_is_marked_or_lies_in_its_ranges(marks: Marks | None, summed: bool) -> None:
     offsets = (2, 64, 901)
     puzzle, keys = Steps(U32, offsets), list(range(0, 11_000, 7))
     partition = partition_by(U32.pack(keys), 7)
-    scattered, ends = expand_chunk(puzzle, marks, partition.table, [U32.pack(keys[:900]), U32.pack(keys[900:])])
+    batches = [U32.pack(keys[:900]), U32.pack(keys[900:])]
+    scattered, ends, flow = expand_chunk(puzzle, marks, partition.table, summed, batches)
+    assert flow == (flow_of(puzzle, U32.pack(keys), puzzle.expand(U32.pack(keys))) if summed else 0)
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
         low, high = partition.bounds(number, U32)
         assert all(low <= key < high for key in scattered[begin:end].tolist())

