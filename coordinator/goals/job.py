@@ -6,8 +6,8 @@ from typing import Any
 
 from hakoiri.coordinator.goals.search import Distances, GoalSearch
 from hakoiri.coordinator.goals.verify import DistancesVerifier
+from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.job import layer_summary
-from hakoiri.coordinator.layers.search import Extent, search_to_end
 from hakoiri.coordinator.runs.belonging import open_base, require_base
 from hakoiri.coordinator.session.job import Check, Job, Request
 from hakoiri.coordinator.session.resources import Budget
@@ -43,7 +43,7 @@ class Hardest(Job):
     def work(self, session: Session) -> None:
         before = self.store.state.digest
         with open_base(self.store) as base:
-            search_to_end(session, GoalSearch(session, base), Extent())
+            search_to_end(session, GoalSearch(session, base), ExplorePlan())
         if before not in ("", self.store.state.digest):
             raise DamagedError(f"run {self.store.directory.name}: its layers computed again are other ones than before")
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from hakoiri.coordinator.errors import ContradictionError, UntrustedError
 from hakoiri.coordinator.layers.best_play import best_play
+from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.repair import forget_layers, repair_layers
-from hakoiri.coordinator.layers.search import Explored, Extent, LayeredSearch, search_to_end
+from hakoiri.coordinator.layers.search import Explored, LayeredSearch
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.session.job import Check, Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
@@ -21,7 +22,7 @@ _LEAST_BYTES = 1
 
 
 class Explore(Job):
-    """A search from the start; its plan is an `Extent`."""
+    """A search from the start; its plan is an `ExplorePlan`."""
 
     from_start = has_graph = True
     figures = Explored
@@ -39,7 +40,7 @@ class Explore(Job):
 
     def work(self, session: Session) -> None:
         search = LayeredSearch(session, self.puzzle.start)
-        search_to_end(session, search, self.store.plan(Extent))
+        search_to_end(session, search, self.store.plan(ExplorePlan))
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
-from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session, SilentObserver
@@ -23,12 +22,11 @@ from hakoiri.coordinator.steps.pace import Pace, Worth
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.puzzles.keys.layout import Key, Keys
-from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
-from hakoiri.worker.layers.flow import flow_of, total_flow
+from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 
 
@@ -126,7 +124,7 @@ class LayeredSearch:
         self._pace = Pace(self.puzzle.total)
         self._shelves: Any = None
         self._worth = Worth()
-        #: That of the moves from the last layer that was expanded, where it is summed.
+        #: Of the moves from the last layer that was expanded, where it is summed.
         self._flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
@@ -153,16 +151,10 @@ class LayeredSearch:
         """The figures of the run when the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 
-    def require_balance(self) -> None:
-        """`ContradictionError` where moves of a whole space cannot be taken back, as far as workers made it."""
-        if self._flow is None or self.current.size or not self.puzzle.undirected:
-            return
-        flows = [record.flow for record in self.store.layer_records()]
-        if None not in flows and total_flow([self._flow, *filter(None, flows)]):
-            raise ContradictionError(
-                f"not every move that this run found is taken back by another: a worker left out some, or "
-                f"{self.puzzle.name} is not undirected"
-            )
+    @property
+    def flows(self) -> list[int | None]:
+        """Of each layer made that of the moves of the one before (`worker.layers.flow`), where it was summed."""
+        return [*(record.flow for record in self.store.layer_records()), self._flow]
 
     def _window(self) -> tuple[Layer, Older]:
         """U(N) and what is older, as they stand on disk, or the first layer and nothing."""
@@ -280,40 +272,3 @@ def scratch_search(
     """A search that leaves nothing behind, within the memory of `context`; its layers lie beside those of `run`."""
     with scratch_store(run) as store:
         yield LayeredSearch(Session(store, context, control, observer or SilentObserver()), start)
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How far a search goes: until nothing is left, or to the first layer that holds a goal, or to that layer."""
-
-    until_goal: bool = False
-    layers: int | None = None
-
-
-def search_to_end(session: Session, search: LayeredSearch, extent: Extent) -> None:
-    """The search of a run, as far as it asks for.
-
-    It goes on from the last committed layer, and commits as it goes. Raises `StopRun` after committing every finished
-    layer; storage, worker and budget errors likewise leave the last commit standing.
-    """
-    try:
-        while search.current.size and not (extent.until_goal and search.found.goal_depth is not None):
-            if extent.layers is not None and search.state.depth >= extent.layers:
-                break
-            search.step()
-    finally:
-        search.state = session.commit_staged(search.state)
-    _require_total(search)
-    search.require_balance()
-    digest = chain(record.digest for record in session.store.layer_records())
-    session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
-
-
-def _require_total(search: LayeredSearch) -> None:
-    """`ContradictionError` where the whole space has another size than the puzzle knows."""
-    total, found = search.total, search.outcome()
-    if total is not None and found.exhausted and found.configurations != total:
-        raise ContradictionError(
-            f"{search.puzzle.name} reaches {total:,} configurations from any start, this run found "
-            f"{found.configurations:,}: a worker was wrong, or the puzzle is"
-        )
