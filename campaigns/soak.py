@@ -1,9 +1,9 @@
-"""Soak `serve` and `coordinator` for some minutes, by a seed (`campaigns.mayhem.soak` says in what).
+"""Drive runs by `serve` and `coordinator` for some minutes under harms chosen by a seed (`campaigns.mayhem.soak`).
 
     python -m campaigns.soak --minutes 60 --seed 1
 
-What comes of it is a line of the results file of `campaigns.mayhem`, whose `--publish` puts it on the page. Exits 1 if
-a promise of Hakoiri's was not kept.
+The result is a line of the results file of `campaigns.mayhem`, whose `--publish` puts it on the page. Exits 1 if a
+promise of Hakoiri's was not kept.
 """
 
 import argparse

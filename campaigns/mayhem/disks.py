@@ -145,5 +145,5 @@ class Disks(Disturbed):
 A library between Hakoiri and the system (`LD_PRELOAD`) lets a call below the data directory fail: a write, fsync,
 rename or read, a random one of all that the run makes. The run must end with one line that says why, or without harm.
 A *power cut* keeps what was synced at a random call, and of the rest what chance leaves, torn at sectors: no commit
-that had returned may be lost. Then the disk is sound again, and the run goes on: it must end as one that nobody
-disturbed, and `hakoiri verify` must agree."""
+that had returned may be lost. Then the disk works again, and the run is resumed: it must find the same as an
+undisturbed run, and `hakoiri verify` must agree."""

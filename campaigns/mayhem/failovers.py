@@ -1,4 +1,4 @@
-"""Failovers of Redis: it is a replica for seconds, or lets nobody in who has not another password."""
+"""Failovers of Redis: for some seconds it is a read-only replica, or requires another password."""
 
 import time
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from campaigns.mayhem.queues import ends
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 
-#: How many failovers there are in a run, and how long one takes at most.
+#: The failovers in a run, and the most seconds that one takes.
 _FAILOVERS, _FAILOVER_SECONDS = 3, 6.0
 
 
 def be_replica(client: redis.Redis, chance: Random) -> None:
-    """A failover: it is a replica of nobody for a while."""
+    """Make Redis a read-only replica for up to six seconds."""
     client.replicaof("127.0.0.1", "1")
     time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
     client.replicaof("NO", "ONE")
 
 
 def be_locked(client: redis.Redis, chance: Random) -> None:
-    """Another password for a while, which nobody knows, and all connections are closed."""
+    """Require another password for up to six seconds, and close all connections."""
     client.config_set("requirepass", "another")
     client.client_kill_filter(_type="normal", skipme=True)
     time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
@@ -32,7 +32,7 @@ def be_locked(client: redis.Redis, chance: Random) -> None:
 
 
 def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> None:
-    """One after the other while the run is under way. No worker ends of it, and no run that has begun."""
+    """Fail over while the run is under way. No worker may end, and no run that has begun."""
     scene.farm()
     before = {child.pid for child in scene.children(data_redis=False)}
     running = scene.drive()
@@ -48,7 +48,7 @@ def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> Non
 
 
 class Failovers(Disturbed):
-    """A trial is a farmed run of one kind, and one kind of failover."""
+    """A trial is a run by workers and one kind of failover."""
 
     name, usual, short = "failover", 32, (9,)
     headings = ("Redis", "run")
@@ -58,10 +58,10 @@ class Failovers(Disturbed):
     }
     measures: ClassVar = {
         "harms": Measure("failovers"),
-        "refused": Measure("runs ended by name, and gone on with"),
+        "refused": Measure("runs refused with a reason, and resumed"),
         "twice": Measure("made twice"),
     }
     text = """\
-A run by two workers, in the midst of which Redis is a replica, so that nobody can write, or has another password, so
-that it lets nobody in, for up to six seconds and up to three times. No worker may end, and the run must go on by itself
-and end as one that nobody disturbed; one that has just begun may be refused with one line that says why."""
+During a run by two workers, Redis is a read-only replica, or requires another password, for up to six seconds and up to
+three times. No worker may end. The run must continue by itself and find the same as an undisturbed run; one that has
+just begun may be refused with one line that gives the reason."""

@@ -24,10 +24,10 @@ class Full(Part):
     headings = ("file system",)
     measures: ClassVar = {"asked": Measure("asked"), "refused": Measure("refused with the reason")}
     text = """\
-A tmpfs and ext4 on loop devices, of 100 MB each, are filled until 0 to 64 kB are left, in steps of their blocks. What
-maps a file and touches a block that the disk has not is killed by SIGBUS. Each question, a new run, and GET of a
-diameter must be answered, or refused with one line that names the disk; nothing may die, nor leave a scratch folder.
-When there is room again each answer must be right."""
+A tmpfs and ext4 on loop devices, of 100 MB each, are filled until 0 to 64 kB are left, in steps of their blocks. A
+process that maps a file and touches a block without room on the disk would be killed by SIGBUS. Each question, a new
+run, and GET of a diameter must be answered, or refused with one line that names the disk. No process may die, and no
+scratch folder may be left. With room again, each answer must be right."""
 
     def case_of(self, number: int) -> str:
         return _TRIALS[number % len(_TRIALS)][0]

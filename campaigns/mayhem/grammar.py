@@ -2,7 +2,7 @@
 
 from random import Random
 
-from campaigns.mayhem.payloads import mutated
+from campaigns.mayhem.mutation import mutated
 from tests.system.web_servers import TOKEN
 
 _METHODS = (

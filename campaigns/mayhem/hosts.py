@@ -107,4 +107,4 @@ class Hosts(Disturbed):
     text = """\
 A run by two workers; the clocks of the run, the workers and Redis jump by an hour either way and back while all are at
 work (Redis goes by its clock in what it forgets); a worker of another version; workers whose file of a user's puzzle
-has the same name and other rules. The run must end by itself as one that nobody disturbed."""
+has the same name and other rules. The run must end by itself and find the same as an undisturbed run."""

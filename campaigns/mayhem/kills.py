@@ -270,7 +270,7 @@ to be missed, and SIGCONT) of somebody who takes part in it, at random moments. 
 with the run. The *supervisor* is the process of which the workers of a host are forked: it alone is killed, and what it
 has started must leave by itself. Of *two* that *hold it*, and where a lock is removed, the first one stands still while
 the second one drives the run, and then goes on: it must write nothing. Afterwards the run must be complete; its digest
-and all of its layers, rows and components must be those of a run that nobody disturbed; every layer, row and chunk that
+and all of its layers, rows and components must be those of an undisturbed run; every layer, row and chunk that
 was durable at a kill must be there untouched (else it was *made twice*); and `hakoiri verify` must agree. *Seconds of
 work lost* are those from the last commit to the kill. *Seconds until it went on* are those to the next commit where the
 driver lives: a worker is missed after five seconds of silence."""

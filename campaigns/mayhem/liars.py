@@ -1,4 +1,4 @@
-"""Workers whose code is another one, or who lie: refused, or caught by an audit."""
+"""Workers of other code, or with wrong answers: refused, or found by an audit."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
 from tests.system.helpers import ROOT, Running, clean_environment, wait_until
 
-#: Each makes a program one of other code: in a puzzle's class, kernel or table, in a task, in the coding, in Python.
+#: Changes of a worker's code: in a puzzle's class, kernel or table, a task, the coding, the version of Python.
 OTHER = {
     "version": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed; Changed.version = 0",
     "moves": "from hakoiri.puzzles.contract import Puzzle as Changed; Changed.most_successors = 1",
@@ -36,9 +36,9 @@ OTHER = {
     ),
     "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
-#: The changes of them that concern runs of klotski alone.
+#: The changes that affect only runs of klotski.
 _OF_KLOTSKI = ("version", "moves")
-#: Marks what the other worker tells the run of chunks: that it refuses one, or has done one.
+#: Leaves a file when the other worker reports a chunk as refused or done.
 _MARKS = """
 import pathlib
 from hakoiri.worker.transport import rq_worker
@@ -49,8 +49,8 @@ def marked(kind, *rest, event=rq_worker.Event):
 
 rq_worker.Event = marked
 """
-#: A worker that takes any request for its own, and leaves out one successor in so many batches. Most of these are found
-#: elsewhere, too, or are known: it makes each answer as it should be first, and marks that one differed from that.
+#: A worker that accepts any request, and omits one successor in a share of its batches. Most omitted successors are
+#: found elsewhere or known already, so it computes each right answer first, and leaves a file if its own one differs.
 _LIES = """
 import pathlib
 import random
@@ -103,7 +103,7 @@ _LIARS = {
 
 @contextmanager
 def _beside(scene: Scene, program: str) -> Iterator[None]:
-    """A living worker process that begins with some program."""
+    """Run another worker process, whose main module begins with `program`, while the block runs."""
     before = living_workers(scene.one_redis.client).keys()
     text = f"{program}\nfrom hakoiri.worker.main import main\nmain()"
     settings = clean_environment(HAKOIRI_REDIS=scene.url, **{FILES: str(OWN_FILE)})
@@ -120,17 +120,17 @@ def _beside(scene: Scene, program: str) -> Iterator[None]:
 
 
 def _finish(scene: Scene, running: Running, otherwise: bool) -> None:
-    """The run ends; it says that it left out the other worker if that was `otherwise`, and only then."""
+    """Note a fault unless the run names the other worker exactly if that was `otherwise`: it refused or erred."""
     named = "is left out of this run" in running.stderr
     scene.outcome.figures["left out"] += named
     scene.outcome.figures["differed"] += otherwise
     if named != otherwise:
-        words = "was not named" if otherwise else "was left out, and answered as it should"
+        words = "was not named" if otherwise else "was left out, though its answers were right"
         scene.outcome.faults.append(f"the other worker {words}: {running.stderr[-600:]}")
 
 
 def _other_code(scene: Scene, change: str) -> None:
-    """One worker of other code, and an honest one beside it. Of some runs it gets no chunk; the others it refuses."""
+    """A worker of other code beside a good one. It must do no chunk; of short runs it may get none."""
     scene.farm(workers=1)
     marks = _MARKS.format(place=str(scene.place))
     with _beside(scene, marks + OTHER[change].format(number=scene.chance.randint(7, 99))):
@@ -144,7 +144,7 @@ def _other_code(scene: Scene, change: str) -> None:
 
 
 def _lies(scene: Scene, share: float) -> None:
-    """A worker that leaves out a successor now and then, beside one that does not, and all chunks audited."""
+    """A worker that omits a successor in a share of its batches, beside a good one; all chunks are audited."""
     scene.farm(workers=1)
     module, kind = _LIARS[scene.work.name]
     mark, number = scene.place / "differed", scene.chance.getrandbits(30)
@@ -157,10 +157,10 @@ def _lies(scene: Scene, share: float) -> None:
 
 
 class Liars(Disturbed):
-    """A trial is a farmed run of one kind, and a worker that would give other answers."""
+    """A trial is a run by workers, one of which has other code or omits successors."""
 
     name, usual, short = "liars", 224, (11,)
-    headings = ("who is otherwise", "run")
+    headings = ("the other worker", "run")
     ways: ClassVar[dict[str, Callable[[Scene], None]]] = {
         **{f"other code: {change}": partial(_other_code, change=change) for change in OTHER},
         "liar, always": partial(_lies, share=1.0),
@@ -173,15 +173,15 @@ class Liars(Disturbed):
         "liar in directed moves": "directed",
     }
     measures: ClassVar = {
-        "harms": Measure("workers of other code, or lying"),
-        "differed": Measure("of them refused, or gave a wrong answer"),
+        "harms": Measure("workers of other code, or with wrong answers"),
+        "differed": Measure("refused a chunk, or answered wrongly"),
         "left out": Measure("named"),
         "twice": Measure("made twice"),
     }
     text = """\
-A run by a worker, and another one beside it whose code differs: in the puzzle's class, a kernel, a table, a task, the
-coding of keys, the version of Python; or one that says its code is the same and leaves out a successor, always or now
-and then, under `--audit 100%`. The run must end by itself as one that nobody disturbed. The other worker marks that it
-refused a chunk, or that what it answered differs from the right answer (most successors that are left out are found
-elsewhere, too): it must be named if it did, and only then. Small runs are over before it gets a chunk, and what differs
-in the class of one puzzle alone does not concern the others."""
+A run by a good worker and another one, whose code differs in the puzzle's class, a kernel, a table, a task, the coding
+of keys or the version of Python; or which claims to have the same code and omits a successor, always or now and then,
+under `--audit 100%`. The run must end by itself and find the same as an undisturbed run. The other worker records
+whether it refused a chunk or answered wrongly (most omitted successors are found elsewhere, too): if it did it must be
+named, and otherwise not. Short runs may end before it gets a chunk, and a change of one puzzle's class affects no other
+puzzle."""

@@ -1,4 +1,4 @@
-"""Logs that cannot be written: stderr on a full disk, or on a pipe whose reader has left or leaves."""
+"""Logs that cannot be written: stderr on a full disk, or on a pipe that its reader closes."""
 
 import os
 import signal
@@ -20,12 +20,12 @@ _PIPE = "log"
 
 
 def lose_log(before: Callable[[], object] | None, log: str) -> None:
-    """In a forked process: have a file as stderr, which may be a pipe, after whatever else is done before."""
+    """In a forked process: call `before`, then make the file or pipe `log` stderr."""
     if before is not None:
         before()
     file = os.open(log, os.O_WRONLY)
     if stat.S_ISFIFO(os.fstat(file).st_mode):
-        # Whoever waits for its being open sees that it has no name any more.
+        # That the name is gone tells the campaign that the pipe is open.
         Path(log).unlink()
     os.dup2(file, 2)
     os.close(file)
@@ -34,7 +34,7 @@ def lose_log(before: Callable[[], object] | None, log: str) -> None:
 
 @contextmanager
 def _log(scene: Scene, kind: str) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The name of a log of some kind, and what takes its reader away."""
+    """The name of a log of some kind, and a call that closes its reading end."""
     if kind == "full":
         yield "/dev/full", lambda: None
         return
@@ -67,7 +67,7 @@ def _worker(scene: Scene, log: str) -> Running:
     scene.farm(before=partial(lose_log, None, log))
     running = scene.drive()
     if scene.let_work(running, scene.seconds):
-        # Its supervisor says so.
+        # So that its supervisor logs a line.
         scene.kill_one(data_redis=False)
     return running
 
@@ -82,12 +82,12 @@ _STARTS = {"run": _run, "coordinator": _coordinator, "worker": _worker, "web ser
 
 
 def _without_log(scene: Scene, process: str, kind: str) -> None:
-    """The log of a process is lost from the first moment on, or at a random one; it ends as if it were not."""
+    """Make the log of a process fail from the start or from a random moment on; the process must end with 0."""
     with _log(scene, "full" if kind == "full" else "pipe") as (log, leave):
         running = _STARTS[process](scene, log)
-        if kind == "left at some time":
+        if kind == "pipe closed later":
             scene.let_work(running, scene.seconds)
-        # Who opens a pipe for writing waits until somebody reads it.
+        # Opening a pipe for writing blocks until it has a reader.
         wait_until(lambda: not (scene.place / _PIPE).exists(), MOST_SECONDS, "the log to be open")
         leave()
         scene.outcome.figures["harms"] += 1
@@ -104,16 +104,16 @@ def _without_log(scene: Scene, process: str, kind: str) -> None:
 
 
 class Logs(Disturbed):
-    """A trial is a run of one kind, and one of those that take part has a log that cannot be written."""
+    """A trial is a run of one kind, and a process whose log cannot be written."""
 
     name, usual, short = "logs", 192, (0,)
-    headings = ("whose log is lost, and how", "run")
+    headings = ("process, and its stderr", "run")
     ways: ClassVar = {
         f"{process}: {kind}": partial(_without_log, process=process, kind=kind)
-        for kind, process in product(("full", "nobody reads", "left at some time"), _STARTS)
+        for kind, process in product(("full", "pipe closed at first", "pipe closed later"), _STARTS)
     }
     measures: ClassVar = {"harms": Measure("logs lost"), "twice": Measure("made twice")}
     text = """\
-What a run, a coordinator, a worker with its supervisor, or the server on the web says on stderr cannot be written: the
-disk is full, or the pipe's reader leaves, at once or at a random moment. It must end with 0 all the same, the server
-and the supervisor when they are asked to, and the run as one that nobody disturbed."""
+The stderr of a run, a coordinator, a worker with its supervisor, or the web server cannot be written: the disk is full,
+or the pipe's reader closes it, at first or at a random moment. Each process must still end with 0, the web server and
+the supervisor when they are asked to, and the run must find the same as an undisturbed run."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import AUTO, Scene
-from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial
+from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import Work, undisturbed_in
 from tests.system.helpers import HAKOIRI, wait_until
 
@@ -114,15 +114,15 @@ class Memory(Part):
     }
     text = f"""\
 A run without `--memory`, by what a user starts, a coordinator, or a host of `worker -n auto` with its data Redis, which
-is in a control group of {_LEAST_MB} to {_MOST_MB} MB. Nobody may be killed for want of memory, and the run must end
-as one that nobody disturbed."""
+is in a control group of {_LEAST_MB} to {_MOST_MB} MB. No process may be killed for want of memory, and the run must
+find the same as an undisturbed run."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
     def case_of(self, number: int) -> str:
-        return f"{list(_WAYS)[number % len(_WAYS)]} / {list(WORKS)[number // len(_WAYS) % len(WORKS)]}"
+        return pair_of(number, _WAYS, WORKS)
 
     def run(self, trial: Trial) -> Outcome:
         outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()

@@ -1,4 +1,4 @@
-"""What a campaign came to, as JSON, and as the page `docs/mayhem.md`, which is made of that and of nothing else."""
+"""The results of a campaign as JSON, and as the page `docs/mayhem.md`, which is made of them alone."""
 
 import json
 import platform
@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.mayhem.trials import Part
+from hakoiri.puzzles.errors import counted
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "mayhem.md"
-#: As many of a part's trials are shown as the worst by each of its measures that is one of how bad it was.
+#: The number of worst trials shown for each measure that tells how bad one was.
 _WORST = 3
 _BEGINS = """\
 # Mayhem
 
-`campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, by seeds and by the thousand, and compares
-what comes of it with what a run finds that nobody disturbs. This page is made of its results; no figure is put in by
-hand. A part of it runs in CI. Above the tables of a part stands how many trials they are of, on which commits, and how
-often each case was tried; trials of before commits were written down bear the one that published them. A trial that
-finds something is done again on the commit that mends it; what all of them found is at the end. The machine did much
-else meanwhile, so that seconds are more than they need be.
+`campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, thousands of times by seeds, and compares
+each result with that of an undisturbed run. This page is made of its results; no figure is put in by hand. A short form
+runs in CI. Each part gives the number of its trials, their commits, and how often each case was tried; trials older
+than this record of commits bear the commit that published them. A trial that finds a fault is repeated on the commit
+that mends it; all faults found are listed at the end. Seconds are high because the machine did other work meanwhile.
 
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
@@ -35,7 +35,7 @@ python -m campaigns.mayhem --publish              # this page
 _FOUND = """\
 ## Found and mended
 
-What the campaign has found, each with a test in the ordinary suite.
+The faults that the campaign has found, each with a test in the ordinary suite.
 
 By kills:
 
@@ -62,8 +62,10 @@ By poisonous puzzles:
   all other runs waited for ever.
 - One that asks for more memory than there is was told with a traceback in the log of a service.
 
-Not mended yet: workers in a control group with little memory are killed for it by a large run that a coordinator
-outside of the group drives without `--memory` (see Memory); a coordinator takes more memory as time goes on (see Soak).
+- `hakoiri run` of one that never answers went on when it was cancelled.
+
+Not mended: a large run has workers in a control group of less than 400 MB for each of them killed (see Memory). Such a
+host says at its start that it has too little memory, and the run ends with a line that says how much workers take.
 
 By trouble with Redis:
 
@@ -154,13 +156,17 @@ def page(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> str:
 def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     faults, trials = results["not kept"], results["trials"]
     told = [f"## {part.name.capitalize()}\n", f"{part.text}\n"]
-    promised = f"{len(faults)} did not" if faults else "all kept every promise"
+    promised = f"{len(faults)} broke a promise" if faults else "all kept every promise"
     seeds = ", ".join(map(str, results["seeds"]))
-    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}.")
+    done = (
+        f"{counted(trials, 'trials')} in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}."
+    )
     code = ", ".join(f"{count:,} on `{commit}`" for commit, count in results["code"].items())
+    if trials == 1:
+        return [*told, f"{done} On `{next(iter(results['code']))}`.\n", _only(part, results), *_faults(faults)]
     cases, fewest, most = results["fewest"]
     times = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
-    told.append(f"{code}. {cases:,} cases, each tried {times} times.\n")
+    told += [done, f"{code}. {counted(cases, 'cases')}, each tried {times} times.\n"]
     for place, heading in enumerate(part.headings):
         rows = [case for case in results["cases"] if case["place"] == place]
         told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
@@ -168,8 +174,17 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     for name, rows in results["worst"].items():
         most = "; ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
         told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
-    told += [f"- {_trial(fault)}: {fault['faults'][0][:200]}" for fault in faults]
-    return [*told, ""] if faults else told
+    return told + _faults(faults)
+
+
+def _faults(faults: list[dict[str, Any]]) -> list[str]:
+    return [*(f"- {_trial(fault)}: {fault['faults'][0][:200]}" for fault in faults), *[""] * bool(faults)]
+
+
+def _only(part: type[Part], results: Mapping[str, Any]) -> str:
+    """The measures of the only trial, one below the other."""
+    lines = [f"| {measure.words} | {results[name]:,} |" for name, measure in part.measures.items()]
+    return "\n".join(["| figure | |", "|---|--:|", *lines, ""])
 
 
 def _trial(named: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ import random
 import zlib
 from collections.abc import Callable
 from functools import cache
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -13,11 +12,12 @@ from unittest.mock import patch
 import msgpack
 import numpy as np
 import redis
-from redis._parsers.encoders import Encoder
 from rq.exceptions import DeserializationError, NoSuchJobError
 
 from campaigns.mayhem.asker import Asker
+from campaigns.mayhem.mutation import EDGES, mutated
 from campaigns.mayhem.records import read_records
+from campaigns.mayhem.replies import read_replies
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.executors.plane import Plane
@@ -42,33 +42,11 @@ from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.transport.pieces import read_answer
 from hakoiri.worker.transport.rq_worker import TaskJob, _outcome
-from hakoiri.worker.transport.values import OldValueParser, ValueParser, allowing
 from tests.support.engine import PlainRedis
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 120.0
-#: Numbers at which something ends.
-_EDGES = (0, 1, -1, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, -(2**63))
 _DEPTH, _NO_KEYS = 14, np.empty(0, dtype=np.uint32)
 _CRC_BYTES = 4
-
-
-def mutated(raw: bytes, chance: random.Random) -> bytes:
-    """Other bytes: some bits or bytes changed, cut, doubled, or nothing but noise."""
-    content = bytearray(raw)
-    match chance.randrange(5):
-        case 0:
-            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-        case 1:
-            for _ in range(chance.randint(1, 6)):
-                content[chance.randrange(len(content))] = chance.randrange(256)
-        case 2:
-            del content[chance.randrange(len(content)) :]
-        case 3:
-            begin = chance.randrange(len(content))
-            content[begin:begin] = content[begin : begin + chance.randint(1, 20)]
-        case _:
-            return chance.randbytes(chance.randrange(80))
-    return bytes(content)
 
 
 def _sealed(raw: bytes, chance: random.Random) -> bytes:
@@ -184,7 +162,7 @@ def _harm(arrays: list[Any], chance: random.Random) -> None:
             arrays[place] = array.reshape(-1, 1)
         case _ if array.size:
             arrays[place] = array.copy()
-            number = chance.choice((*_EDGES, chance.getrandbits(10), chance.getrandbits(31)))
+            number = chance.choice((*EDGES, chance.getrandbits(10), chance.getrandbits(31)))
             arrays[place].flat[chance.randrange(array.size)] = np.array(number).astype(array.dtype)
 
 
@@ -238,55 +216,6 @@ def _other_order(chance: random.Random) -> None:
         assert each.dtype.isnative and each.tolist() == numbers.tolist(), "other numbers"
 
 
-def _replies(chance: random.Random) -> None:
-    """What a data Redis answers, by the grammar of its protocol and beside it."""
-    parser = chance.choice((ValueParser, OldValueParser))(65_536)
-    parser.on_connect(_Connection(b"".join(_reply(chance, 0) for _ in range(chance.randint(1, 4)))))
-    most = chance.choice((100, 10_000, 1_000_000))
-    with allowing(most, 5.0):
-        found = parser.read_response(disable_decoding=True)
-    assert len(repr(found)) < 20 * most + 1_000, "more than was allowed"
-
-
-def _reply(chance: random.Random, depth: int) -> bytes:
-    number = str(chance.choice((*_EDGES, chance.randrange(12), chance.randrange(12), "abc", "", "9" * 5_000))).encode()
-    kind = chance.choice(b"+-:$*_,#!=(%~>|?").to_bytes(1, "big")
-    text = chance.choice((b"OK", b"READONLY no", b"MOVED", b"", chance.randbytes(9), b"x" * 100_000))
-    if kind in b"$!=":
-        made = kind + (str(len(text)).encode() if chance.random() < 0.7 else number) + b"\r\n" + text + b"\r\n"
-    elif kind in b"*%~>|" and depth < 5:
-        count = chance.randrange(5)
-        parts = b"".join(_reply(chance, depth + 1) for _ in range(count * (1 + (kind == b"%"))))
-        made = kind + (str(count).encode() if chance.random() < 0.8 else number) + b"\r\n" + parts
-    elif kind in b"+-":
-        made = kind + text + b"\r\n"
-    else:
-        made = kind * chance.choice((1, 1, 1, 2_000)) + number + b"\r\n"
-    if chance.random() < 0.01:
-        made = b"*1\r\n" * 5_000
-    return made if chance.random() < 0.9 else mutated(made, chance)
-
-
-class _Connection:
-    """What a parser needs of a connection, and of its socket, that brings some bytes and then closes."""
-
-    socket_timeout, encoder = 5.0, Encoder("utf-8", "strict", False)  # type: ignore[no-untyped-call]
-
-    def __init__(self, content: bytes) -> None:
-        self._sock, self._left = self, BytesIO(content)
-
-    def settimeout(self, seconds: float) -> None:
-        """It does not wait."""
-
-    def recv(self, size: int) -> bytes:
-        """Some bytes."""
-        return self._left.read(size)
-
-    def recv_into(self, view: memoryview) -> int:
-        """The same."""
-        return self._left.readinto(view)
-
-
 READERS: dict[str, Callable[[random.Random], None]] = {
     "arrays of a chunk": _arrays,
     "answers": _answers,
@@ -296,7 +225,7 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "what workers say of themselves": _beats,
     "halves of steps": _halves,
     "arrays of the other byte order": _other_order,
-    "replies of a data Redis": _replies,
+    "replies of a data Redis": read_replies,
     "records of a run": read_records,
 }
 
@@ -328,15 +257,16 @@ class Payloads(Part):
         "read": Measure("read as what they are"),
     }
     text = """\
-Values as they lie in Redis, changed: bits and bytes, cut off, doubled in part, noise, fields of other types; most of
-them behind a checksum that fits, as anybody can compute it. Whatever reads them must refuse them by name, or read what
-they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang. Of
-*halves of steps* the arrays say where other blocks lie, and how many, than there are: a worker then does what it is
-asked for, or says why not.
-*Replies of a data Redis* follow the grammar of RESP, with lengths, counts and depths that lie: they are read within
-what was allowed, or are a connection that has failed. *Records of a run* have other fields, as a run from somebody else
-may have: the run is listed, and refused or read.
-What a machine of the other byte order sends must be the same bytes, and what it reads the same numbers."""
+Values that Hakoiri reads from Redis, changed: bits and bytes flipped, parts cut off or doubled, noise, fields of other
+types; most of them behind a valid checksum, which anybody can compute. Each reader must refuse a value with an error of
+Hakoiri's, or read what it says; a coded block has as many increasing keys as it states. Any other exception, a signal
+or a hang is a fault.
+
+The arrays of *halves of steps* name blocks of other numbers or at other places than there are: a worker must do what
+they say, or report why it cannot. *Replies of a data Redis* follow the grammar of RESP, with wrong lengths, counts and
+depths: the parser must keep to the bytes that were allowed, or report a failed connection. *Records of a run* have
+wrong fields, as a run of unknown origin may have: the run must be listed, and refused or read. *Arrays of the other
+byte order* must become the same bytes when sent, and the same numbers when read."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)

@@ -1,4 +1,4 @@
-"""Poisonous puzzles: a user's rules that end the process which computes them, or hold it up for ever."""
+"""Poisonous puzzles: rules of a user's puzzle that end the process that computes them, or never return."""
 
 import signal
 import time
@@ -10,7 +10,7 @@ from typing import ClassVar
 from campaigns.mayhem.memory import Group, entering
 from campaigns.mayhem.scene import MOST_SECONDS, Scene
 from campaigns.mayhem.services import POISON_FILE, POISONS
-from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import OWN_FILE, WORKS, differences, findings, undisturbed_in
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
@@ -33,7 +33,7 @@ _ENDLESS, _HUNGRY, _GREEDY = "Endless", "Hungry", "Greedy"
 
 
 class Poisoned:
-    """A scene with a poisonous puzzle in it, and a good run that is queued behind it."""
+    """A scene with a run of a poisonous puzzle, and a good run queued after it."""
 
     def __init__(self, scene: Scene, poison: str, program: Path) -> None:
         self.scene, self.poison, self.program = scene, poison, program
@@ -41,30 +41,30 @@ class Poisoned:
         self.runs = list[str]()
 
     def start(self, *line: str, **more: str) -> Running:
-        """A command of Hakoiri's as a user starts it, who has named his files."""
+        """Start a command that knows the puzzle files."""
         redis = {"HAKOIRI_REDIS": self.scene.url} if self.scene.redis else {}
         return self.scene.hakoiri.start(*line, env=_FILES | ENVIRONMENT | redis | more, executable=self.program)
 
     def queue(self) -> None:
-        """The poisonous run, and the good one behind it."""
+        """Queue the poisonous run, then the good one."""
         farmed = (_FARMED, self.scene.work.farmed) if self.scene.redis else ((), ())
         for line, options in zip((("enqueue", self.puzzle), self.scene.work.queue), farmed, strict=True):
             self.runs.append(self.scene.hakoiri.here(*line, *options, "--json").json["run"])
 
     def status(self, number: int) -> str:
-        """That of the poisonous run, or of the good one."""
+        """The status of run 0, the poisonous one, or 1, the good one; empty if there is none."""
         with suppress(FileNotFoundError, StorageError), Ledger(self.scene.hakoiri.data / self.runs[number]) as ledger:
             return ledger.state.status
         return ""
 
     def let_run(self, running: Running) -> None:
-        """Wait until the one run is driven, and for a moment more: it has come to where it does harm, or not."""
+        """Wait until the only run is driven, and up to two seconds more, in which it may reach the harmful rule."""
         state = self.scene.hakoiri.state
         wait_until(lambda: state().status == "running" or running.process.poll() is not None, MOST_SECONDS, "the run")
         self.scene.let_work(running, 2.0)
 
     def let_good_one_end(self, service: Running) -> None:
-        """Wait until it is complete; one that nobody can get past is cancelled first."""
+        """Wait until the good run is complete; a poisonous run that never ends is cancelled first."""
         began = time.monotonic()
 
         def wait(number: int, status: str) -> None:
@@ -75,14 +75,14 @@ class Poisoned:
 
         if self.poison == _ENDLESS:
             wait(0, "running")
-            # It has come to where it does harm, or not.
+            # It may have reached the harmful rule by then.
             self.scene.let_work(service, 2.0)
             self.scene.hakoiri.here("cancel", self.runs[0])
         wait(1, "complete")
         self.scene.outcome.figures["waited"] = round(time.monotonic() - began, 2)
 
     def end(self, *services: Running) -> None:
-        """Services live, and end with 0 when they are asked to."""
+        """Stop the services, which must be alive and end with 0."""
         for service in services:
             if service.process.poll() is None:
                 service.send(signal.SIGTERM)
@@ -91,7 +91,7 @@ class Poisoned:
             self.scene.finish(service)
 
     def give_up(self, *line: str) -> None:
-        """The poisonous run fails after some sessions more, if it was not cancelled; for want of memory it may wait."""
+        """Drive the poisonous run until it has failed or is cancelled; one without memory may stay interrupted."""
         for _ in range(_MOST_SESSIONS):
             if self.status(0) in ("failed", "cancelled", *["interrupted"] * (self.poison == _GREEDY)):
                 return
@@ -99,7 +99,7 @@ class Poisoned:
         self.scene.outcome.faults.append(f"the poisonous run is {self.status(0)} after {_MOST_SESSIONS} sessions")
 
     def judge(self) -> None:
-        """The good run has found what it finds where nobody disturbs it, and the poisonous one is not complete."""
+        """Note a fault if the good run differs from an undisturbed run, or the poisonous one is complete."""
         outcome = self.scene.outcome
         found = findings(self.scene.hakoiri.data / self.runs[1])
         outcome.faults += differences(self.scene.expected, found)
@@ -109,7 +109,7 @@ class Poisoned:
 
 
 def _run(scene: Poisoned) -> None:
-    """What a user starts: `run`, and `resume` where it stopped."""
+    """A user's `run`, then `resume`."""
     for line in (("run", scene.puzzle), ("resume", "last")):
         running = scene.start(*line, "--json")
         code = 0
@@ -119,7 +119,7 @@ def _run(scene: Poisoned) -> None:
             running.send(signal.SIGTERM)
         ended, status = running.finish(MOST_SECONDS), scene.scene.hakoiri.state().status
         told = "Traceback" not in ended.stderr and (code or "hakoiri: " in ended.stderr)
-        # What an endless one printed says where it was stopped.
+        # An endless run was stopped by a signal: its output says where.
         if ended.code == 0 or (code and ended.code != code) or status == "complete" or not told:
             scene.scene.outcome.faults.append(f"{status}: {ended}")
 
@@ -147,13 +147,13 @@ def _web_server(scene: Poisoned) -> None:
 
 
 def _workers(scene: Poisoned) -> None:
-    """Two workers of a host, and a coordinator that may not be harmed by what harms them."""
+    """Two workers of a host and a coordinator, which must live although the puzzle ends the workers."""
     scene.scene.farm(hosts=0)
     host = scene.start("worker", "-n", "2")
     client = scene.scene.one_redis.client
     wait_until(lambda: len(living_workers(client)) == 2, MOST_SECONDS, "the workers")
     scene.queue()
-    # In a group with a limit are those only who compute.
+    # Only the workers are in a control group with a limit.
     scene.program, service = HAKOIRI, scene.start("coordinator")
     scene.let_good_one_end(service)
     scene.end(service)
@@ -173,7 +173,7 @@ _ALL = (*POISONS, _HUNGRY)
 
 
 class Poison(Part):
-    """A trial is a poisonous puzzle, and who computes its moves."""
+    """A trial is a poisonous puzzle, driven by a run, a coordinator, the web server or workers."""
 
     name, usual, short = "poison", 4 * len(_ALL), (2,)
     headings = ("who computes its moves", "the puzzle")
@@ -183,19 +183,19 @@ class Poison(Part):
         "waited": Measure("seconds these took", most=True),
     }
     text = f"""\
-A user's puzzle that ends the process which computes its moves (`os._exit(0)`, `SystemExit`, another `BaseException`,
-SIGSEGV, SIGABRT, SIGKILL), asks for more memory than there is, takes memory until there is none left in a control group
-of {_LIMIT_MB} MB, or never answers. It is what `run` and `resume` are given: they must end with one line that names
-the end, never with 0, and the endless one when it is stopped. Or it is queued, and a good run behind it: the
-coordinator, the web server, the workers and their supervisor must live, the good run must be complete and right (where
-the other one is endless: as soon as somebody has cancelled that), and the poisonous run must fail at last."""
+A user's puzzle ends the process that computes its moves (`os._exit(0)`, `SystemExit`, another `BaseException`, SIGSEGV,
+SIGABRT, SIGKILL), asks for more memory than there is, fills a control group of {_LIMIT_MB} MB, or never returns.
+`run` and `resume` of it must end with one line that gives the reason, and never with 0; where the puzzle never returns,
+SIGTERM stops them. Queued before a good run, it must not end the coordinator, the web server, the workers or their
+supervisor. The good run must be complete and right (where the puzzle never returns, as soon as its run is cancelled),
+and the poisonous run must fail in the end."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
     def case_of(self, number: int) -> str:
-        return f"{list(_WAYS)[number % len(_WAYS)]} / {_ALL[number // len(_WAYS) % len(_ALL)]}"
+        return pair_of(number, _WAYS, _ALL)
 
     def run(self, trial: Trial) -> Outcome:
         outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()
@@ -209,7 +209,7 @@ the other one is endless: as soon as somebody has cancelled that), and the poiso
 
 @contextmanager
 def _program(place: Path, poison: str) -> Iterator[Path]:
-    """Hakoiri as a user starts it; for a puzzle that takes all memory in a control group with a limit."""
+    """The program to start; for a puzzle that takes all memory one in a control group with a limit."""
     if poison != _HUNGRY:
         yield HAKOIRI
         return

@@ -221,5 +221,5 @@ A run by two workers, and a Redis with little room, one that throws keys away, t
 after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
 twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
 RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts. *Harms done* are these,
-connections cut, keys thrown away and commands refused for want of room. The run must end as one that nobody disturbed,
-at once or, where it was ended with one line that says why, when it is gone on with."""
+connections cut, keys thrown away and commands refused for want of room. The run must find the same as an undisturbed
+run, at once or, where it ended with one line that gives the reason, when it is resumed."""

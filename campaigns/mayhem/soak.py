@@ -1,4 +1,4 @@
-"""A soak: services that drive one run after another for a long time, under a random mixture of harms."""
+"""A soak: services drive one run after another for a long time, under a random mixture of harms."""
 
 import os
 import signal
@@ -30,19 +30,19 @@ from tests.system.helpers import ROOT, clean_environment, wait_until
 from tests.system.servers import RedisServer
 from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
 
-#: Whose processes need nothing done to them first, and which begin with an empty data directory.
+#: Runs that begin with an empty data directory and whose processes need no changes.
 _WORKS = [work for work in WORKS.values() if not (work.before or work.base)]
 _MOST_WAITING, _MOST_PAUSE_SECONDS, _REST_SECONDS = 3, 2.0, 600.0
-#: How often no harm is done until all runs have ended, and memory is looked at; at first when all is warm.
+#: The number of rests, at which memory is measured. At the first one caches are filled and kernels loaded.
 _RESTS = 10
-#: Memory is flat if it is no more than so many times, and so many MB more than, what it was at the first rest.
+#: Memory is flat if it is at most this factor times that of the first rest, plus so many MB.
 _FLAT_TIMES, _FLAT_MB = 1.25, 20.0
 _WORKERS = 2
 _QUESTIONS = ("", "/summary", "/layers", "/components", "/components/0/diameter", "/path", "/hardest", "/play")
 
 
 class Mixture:
-    """A server on the web by threads, and a coordinator with a Redis and a host of workers; and what befalls them."""
+    """A web server that drives runs by threads, a coordinator with Redis and a host of workers, and harms to them."""
 
     def __init__(self, place: Path, chance: Random, outcome: Outcome, ended: ExitStack) -> None:
         self._chance, self._outcome = chance, outcome
@@ -81,7 +81,7 @@ class Mixture:
         self._outcome.figures["harms"] += 1
 
     def rest(self, memory: Memory) -> None:
-        """Do no harm until all runs have ended; note what the services take then."""
+        """Do no harm until all runs have ended, then note the memory of each service."""
         self._end_other()
         for driver in self._drivers:
             driver.give_up_poisonous()
@@ -105,7 +105,7 @@ class Mixture:
         return all(service.lives for service in self.services)
 
     def left_behind(self) -> list[str]:
-        """What is wrong with data directories that no run lies in any more."""
+        """Files that are left in the data directories although all runs are deleted."""
         return [f"{each.name} left behind: {left}" for each in self._drivers if (left := each.left_behind())]
 
     # Harms
@@ -121,8 +121,8 @@ class Mixture:
         self._kill(self._host.process.children())
 
     def _kill_driver(self) -> None:
-        """SIGKILL to what drives the runs of the server on the web."""
-        # The server itself is a child, too, where users' puzzles are known to it.
+        """SIGKILL to the process that drives the runs of the web server."""
+        # Where users' puzzles are known, the server itself is a child, too.
         self._kill([child for child in self._serve.process.children() if "coordinator" in command_line(child)])
 
     def _pause_worker(self) -> None:
@@ -151,16 +151,16 @@ class Mixture:
         self._outcome.figures["failovers"] += 1
 
     def _fill_disk(self) -> None:
-        """No block is free for data, nor for the log."""
+        """Leave no free block for the data and the log of a service."""
         self._chance.choice(self.services).fill_disk(self._chance.uniform(0, _MOST_PAUSE_SECONDS))
         self._outcome.figures["disks"] += 1
 
     def _poison(self) -> None:
-        """A run whose puzzle harms whoever computes its moves, at once or when others have ended."""
+        """Queue a run whose puzzle harms the process that computes its moves."""
         self._chance.choice(self._drivers).poison(self._chance)
 
     def _other_code(self) -> None:
-        """A worker of other code begins; the one before it ends."""
+        """Start a worker of other code in place of the last one."""
         self._end_other()
         change = OTHER[self._chance.choice(sorted(OTHER))].format(number=self._chance.randint(7, 99))
         self._other = subprocess.Popen(
@@ -177,13 +177,13 @@ class Mixture:
             self._other = None
 
     def _garbage(self) -> None:
-        """Requests of any kind, to the server on the web."""
+        """Send any bytes to the web server."""
         names = [*self._serve.waiting] or ["last"]
         self._outcome.faults += mistakes(self._server, stream(names, self._chance))
         self._outcome.figures["requests"] += 1
 
     def _question(self) -> None:
-        """One that a user may have; refused where its disk is full, or the run has no answer yet."""
+        """Ask what a user may ask; it may be refused while the disk is full or the run has no answer."""
         run = self._chance.choice([*self._serve.waiting] or ["last"])
         where = f"/api/runs/{run}{self._chance.choice(_QUESTIONS)}"
         status = self._server.client.get(where).status_code
@@ -193,7 +193,7 @@ class Mixture:
 
 
 class Soak(Part):
-    """A trial is one soak; its number says how many minutes it takes, so that there is no usual one."""
+    """A trial is one soak of as many minutes as its number; none is part of an ordinary campaign."""
 
     name, usual, short = "soak", 0, ()
     headings = ("services",)
@@ -210,19 +210,24 @@ class Soak(Part):
         **{
             f"{name}{when}": Measure(words.format(name=name), most=True)
             for name in ("serve", "coordinator", "worker", "Redis")
-            for when, words in ((" early", "MB of {name} at first"), ("", "at last"), (" growth", "growth per hour"))
+            for when, words in (
+                (" early", "MB of {name} at first"),
+                ("", "MB of {name} at last"),
+                (" growth", "MB of {name} per hour"),
+            )
         },
     }
     text = """\
-`serve`, and a `coordinator` with a Redis and a host of two workers, drive small good runs of any kind, one after the
-other, while their workers, the data Redis, the one Redis and the server's driver are killed, paused, flushed, failed
-over and given other passwords; their disks, with their logs, are filled and freed again; users' puzzles end, crash, or
-hold up for ever the processes that compute their moves; workers of other code come and go; and the server is sent any
-bytes: a random mixture, by the seed, with two seconds or less in between. At the end all must live, and end with 0 when
-asked to; each good run must be complete and as one that nobody disturbed, and no other file be left. Ten times, at
-first after a tenth of the time, no harm is done until all runs have ended and are deleted; then it is noted what each
-service takes with all of its processes, where pages that several share count once. At last that must be no more than at
-first (1.25 times as much and 20 MB are let pass); the growth is that of a line through all ten.
+`serve`, and a `coordinator` with Redis and a host of two workers, drive one small run after another. Every two seconds
+or less one harm is done, chosen at random: workers, the data Redis, Redis and the server's driver are killed, paused,
+flushed, failed over or given other passwords; the services' disks, with their logs, are filled and freed again; users'
+puzzles end or block the process that computes their moves; workers of other code come and go; the server is sent any
+bytes. At the end all services must be alive and end with 0 when asked to, each good run must be complete and the same
+as an undisturbed run, and no other file may be left.
+
+Ten times no harm is done until all runs have ended and are deleted, first after a tenth of the time. Then the memory of
+each service is measured: that of all of its processes without mapped files, a page that N of them share as a part in N.
+The last figure may be 1.25 times the first one and 20 MB more; MB per hour are the slope of a line through all ten.
 `python -m campaigns.soak --minutes 60` does it."""
 
     def case_of(self, number: int) -> str:

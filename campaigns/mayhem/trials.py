@@ -1,7 +1,7 @@
 """What a part of the campaign is, and the books that are kept of its trials: a line of JSON for each that is over."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -81,6 +81,12 @@ class Part(ABC):
 
     def close(self) -> None:  # noqa: B027  (most share nothing that has to be ended)
         """End what trials share."""
+
+
+def pair_of(number: int, firsts: Iterable[str], seconds: Iterable[str]) -> str:
+    """The case of a trial number where every pair of names is a case."""
+    first, second = [*firsts], [*seconds]
+    return f"{first[number % len(first)]} / {second[number // len(first) % len(second)]}"
 
 
 class TrialBooks(Books):

@@ -11,7 +11,7 @@ from httpx2 import Client
 
 from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.kills import again_and_again
-from campaigns.mayhem.payloads import mutated
+from campaigns.mayhem.mutation import mutated
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
@@ -146,5 +146,5 @@ class Web(Disturbed):
 bytes are spoiled, or drawn from a grammar of HTTP; or half of one, twenty at once whose answers they do not take in, or
 take in byte by byte; or many good ones that a kill cuts off; or, without a token, a thousand idle connections and heads
 that never end. Each request must be answered, refused or cut, none with a mistake of the server's (500); beside slow
-clients and strangers another one must be answered; of a killed server no process may be left; and the run must end
-as one that nobody disturbed."""
+clients and strangers another one must be answered; of a killed server no process may be left; and the run must find the
+same as an undisturbed run."""

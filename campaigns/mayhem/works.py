@@ -1,4 +1,4 @@
-"""What is disturbed: a small run of every kind, what it finds when nobody disturbs it, and what of it is durable."""
+"""Disturbed runs: a small one of every kind, what it finds undisturbed, and which parts of it are durable."""
 
 import shutil
 import time
