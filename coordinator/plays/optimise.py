@@ -133,7 +133,6 @@ class Optimisation:
 
     def _missing_games(self) -> Iterator[tuple[int, int]]:
         """The first of some games that are not played yet, and how many: up to the next that are, or the last."""
-        fixed = self._plan.strategy in self._puzzle.fixed_games
         played, most, number = dict(self._rounds), self._limits.get("rounds"), 0
         while True:
             if number in played:
@@ -143,7 +142,7 @@ class Optimisation:
                 [] if most is None else [max(number + 1, int(most))]
             )
             # A few at first: by the clock the last of them may come late.
-            games = min([1 if fixed else min(self._arena.games, number + 1), *(end - number for end in ends)])
+            games = min([self._arena.games, number + 1, *(end - number for end in ends)])
             yield number, games
             number += games
 

@@ -11,6 +11,7 @@ import pytest
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.puzzles.errors import PuzzleError, Step
@@ -26,7 +27,7 @@ from hakoiri.storage.names import ROWS
 from hakoiri.storage.results.rows import ResultRows, read_arrays
 from hakoiri.worker.nakuron.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
-from tests.support.engine import before_call
+from tests.support.engine import before_call, spied
 from tests.support.nakuron_boards import KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
@@ -90,16 +91,19 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return optimise(tmp_path_factory.mktemp("whole"), width=20, rounds=1)
 
 
-def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path, whole: Found) -> None:
+def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path, whole: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken_up = spied(monkeypatch, (Beam, "go_on_from"))
     stopped = optimise(tmp_path / "cut", width=20, control=StoppingAfter(60), rounds=1)
     assert stopped.state.status == "interrupted"
     assert 0 < stopped.best.score < whole.best.score
     assert stopped.figures.rounds == 0
     with RunStore(stopped.directory) as store:
         assert len(read_arrays(store)["ends"]) >= 20
+    assert not taken_up
     resumed = optimise(tmp_path / "cut", width=20, rounds=1)
     assert (resumed.best.score, resumed.best.sequence) == (whole.best.score, whole.best.sequence)
     assert resumed.figures == whole.figures
+    assert taken_up["go_on_from"] == 1
     with RunStore(resumed.directory) as store:
         assert read_arrays(store) == {}
 

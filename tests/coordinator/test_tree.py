@@ -115,6 +115,18 @@ def test_the_bytes_of_prefixes_count(tmp_path: Path) -> None:
         assert state.stored_bytes >= sum(record.stored_bytes for record in store.layer_records()) > 0
 
 
+def test_all_layers_of_prefixes_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, told, observer = new_run(tmp_path, {"points": "6"}), list[Progress](), SilentObserver()
+    driven(directory)
+    monkeypatch.setattr(observer, "progress", told.append)
+    assert verify_directory(directory, False, Resources(), Control(), observer).ok
+    layers = [progress.done for progress in told if progress.unit == "layers derived again"]
+    with RunStore(directory) as store:
+        cutting = read_cutting(store)
+    assert cutting is not None
+    assert layers == list(range(1, cutting.depth + 1)) != []
+
+
 def test_few_prefixes_are_counted_here_and_more_by_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few are what the user says, or what takes little time."""
     search, executor = TreeSearch.__new__(TreeSearch), object()

@@ -24,7 +24,7 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.puzzles.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
-from hakoiri.storage.engine.pages import DataFile, _nodes_of
+from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot, _nodes_of
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
 from hakoiri.storage.layers.store import RunStore
@@ -100,6 +100,21 @@ def test_a_node_that_ends_beyond_its_page_is_damage(flags: int, size: int) -> No
     assert _nodes_of(raw, [16], 2) == ([b"name"], [(flags, 28, size)])
     with pytest.raises(struct.error, match="its node at 16"):
         _nodes_of(raw[:-1], [16], 2)
+
+
+def test_a_data_file_has_all_the_pages_that_are_used_or_free(environment: Environment) -> None:
+    rng = Random(5)
+    for _ in range(6):
+        names = environment.names(BLOCKS)
+        doomed = [(BLOCKS, name) for name in rng.sample(names, len(names) // 3)]
+        environment.write([(BLOCKS, some_name(rng), some_value(rng)) for _ in range(60)], doomed)
+    with closing(DataFile(os.open(environment.directory / DATA_FILE, os.O_RDONLY))) as file:
+        meta = file.newest().meta
+        assert meta.free.pages > 0
+        Snapshot(file, meta).check_books()
+        more, count = meta.free._replace(pages=meta.free.pages + 1), meta.last_page + 1
+        with pytest.raises(PageError, match=f"{count + 1} of its {count} pages are used or free"):
+            Snapshot(file, meta._replace(free=more)).check_books()
 
 
 def test_a_data_file_of_descriptor_0_is_closed_too(environment: Environment) -> None:
