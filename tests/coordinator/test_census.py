@@ -446,6 +446,35 @@ def test_pairs_in_memory_are_counted_and_make_room_for_others(tmp_path: Path, mo
     assert sum(after < before for before, after in pairwise(held)) > 2
 
 
+def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes three keys of 4 bytes and 40 more of half of the memory, in whole slabs."""
+    spans = list[int]()
+    before_call(monkeypatch, Joining, "run", lambda joining: spans.append(joining._done.span))
+    roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, most_range=1 << 20))
+    driven(started(tmp_path, "u32", "spread"), roomy)
+    assert spans == [20_000 // 2 // (3 * 4 + 40) // _SLAB]
+
+
+def test_keys_of_so_many_components_are_in_memory_as_fit_beside_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four moves of each of 100: 100 * (2 * (4 + 2 + 16) + 8) bytes for a graph, and _key_bytes for each key."""
+    asked, sizes = list[range](), np.full(7, 100)
+    counting = census.Census.__new__(census.Census)
+    slabs = SimpleNamespace(members=lambda span, control: asked.append(span) or (None, None))
+    graph, each = 100 * (2 * (4 + 2 + 16) + 8), 100 * (2 * 4 + census._ORDER_BYTES)
+    memory = (graph + 3 * each) * 4 // 3 + 4
+    vars(counting).update(
+        _store=SimpleNamespace(layout=LAYOUTS["u32"]), _found=SimpleNamespace(edges=1_400, configurations=700),
+        _context=SimpleNamespace(budget=SimpleNamespace(memory=memory)),
+        _session=SimpleNamespace(control=None, observer=None),
+    )  # fmt: skip
+    monkeypatch.setattr(census, "in_order", lambda *_: None)
+    monkeypatch.setattr(census, "measured", lambda *given: iter(given[-1]))
+    assert list(counting._in_memory(slabs, sizes, list(range(7)))) == list(range(7))  # type: ignore[arg-type,comparison-overlap]
+    assert asked == [range(3), range(3, 6), range(6, 7)]
+
+
 # Which components are measured
 
 

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +20,11 @@ from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.steps import worded
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.messages import Event
+from hakoiri.worker.transport.payload import pack_arrays
 
 LONG_AGO = 60.0
 
@@ -102,6 +106,17 @@ def test_a_result_that_is_gone_or_of_a_worker_that_is_left_out_is_asked_for_agai
 def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(is_away: bool, chunks: Any) -> None:
     executor = executor_of(_company=SimpleNamespace(is_away=is_away), _flight=SimpleNamespace(chunks=chunks))
     assert list(executor._work_alone()) == []
+
+
+def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
+    puzzle = PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}).build()
+    keys, cuts = puzzle.keys([0, 5, 9]), partition_by(puzzle.keys([0, 26]), 2).table
+    flight = SimpleNamespace(task="goals")
+    executor = executor_of(_puzzle=puzzle, _flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
+    chunk = replace(chunk_of(0), payload=pack_arrays([keys]))
+    found, expected = executor._do(chunk), do_task("goals", puzzle, [keys], [cuts])
+    assert found is not None
+    assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(None, DEFAULT.deadline), (7.0, 7.0)])

@@ -13,7 +13,7 @@ SOME = np.array([1, 2, 3], dtype=np.uint32)
 )
 def test_answers_differ_by_an_array_more_or_less_its_type_shape_or_an_element(other: list[np.ndarray]) -> None:
     assert not same_arrays([SOME, SOME], other)
-    assert not same_answer("expand", other, [SOME, SOME])
+    assert not same_answer("neighbours", other, [SOME, SOME])
     assert same_arrays(other, [each.copy() for each in other])
 
 
