@@ -143,6 +143,12 @@ def test_workers_that_end_early_in_succession_are_started_after_longer_and_longe
     assert (team._mourn(0), len(said)) == (0.5, 6)
 
 
+def test_how_a_worker_ended_is_said() -> None:
+    said = [supervisor._fate(code) for code in (0, 1, -9)]
+    assert all(each for each in said) and len({*said}) == 3
+    assert [("SIGKILL" in each or "signal" in each) for each in said] == [False, False, True]
+
+
 def test_a_process_that_has_threads_forks_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the user may have started some; a lock that one holds would stay shut in the worker."""
     monkeypatch.setattr(supervisor, "connect", lambda url: None)

@@ -172,6 +172,23 @@ def test_bitmaps_at_hand_are_as_good_as_blocks(span: int, which: tuple[int, ...]
     assert led_to - {*found} >= {*further} >= led_to - {*found} - {*layers[1]}
 
 
+def test_what_lies_beyond_the_bitmap_of_a_sample_is_in_the_pieces_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one that the bitmap has keys of, or in another."""
+    monkeypatch.setattr(shuffle, "_PROBE", 8)
+    layout, number, offsets = LAYOUTS["u32"], LAYER - 1, (1, 65)
+    # Neither the last ones of those close together nor the one far away are in the sample.
+    keys = [*range(100_000, 106_000, 2), 50_000_000]
+    partition = partition_by(layout.pack([100_000, 50_000_000]), 2)
+    lots: list[Parts] = [blocks_of(number, code_keys(number, layout.pack(keys))), [], []]
+    header = np.array([0, len(keys), LAYER], dtype=np.int64)
+    pieces = spread(Steps(layout, offsets), [header, partition.numbers], lots).pieces
+    blocks = {place: blocks_of(LAYER, coded) for place, coded in pieces.items()}
+    found = {place: keys_of(each, layout) for place, each in blocks.items()}
+    expected = sorted({key + offset for key in keys for offset in offsets} - {*keys})
+    assert found == {1: expected[:-2], 2: expected[-2:]}
+    assert [has_bits(block.value) for block in blocks[1]] == [True, False]
+
+
 def test_ranges_beyond_a_bitmap_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel looks for the first bit before it looks where the words end."""
     layout, read = LAYOUTS["u32"], list[Any]()
