@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from hakoiri.coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.deals.hunt import Hunted, legs_of
+from hakoiri.coordinator.deals.hunt import Hunted, Hunting, legs_of
 from hakoiri.coordinator.deals.hunt_plan import (
     FIRST_CYCLE,
     HuntPlan,
@@ -131,6 +132,22 @@ def look(directory: Path) -> Found:
 
 def what_is_found(found: Found) -> list[tuple[int, str]]:
     return [(record.score, record.deal) for record in found.records]
+
+
+def test_the_best_of_a_generation_is_the_first_of_the_best() -> None:
+    scores = [3, 5, 5, 4, 5, 6, 2, 6, 9, 1, 1, 1]
+    hunting_here = Hunting.__new__(Hunting)
+    vars(hunting_here).update(
+        _plan=SimpleNamespace(pool=4), _puzzle=SimpleNamespace(size=7), _best=None,
+        # The last generation is of another size.
+        _pool=SimpleNamespace(moment=lambda generation: SimpleNamespace(size=7 if generation < 2 else 6)),
+        _standings={leg: SimpleNamespace(leg=leg, best_score=score) for leg, score in enumerate(scores)},
+    )  # fmt: skip
+    best = []
+    for generation in range(3):
+        hunting_here._remember_best(generation)
+        best.append(vars(hunting_here)["_best"].leg)
+    assert best == [1, 5, 5]
 
 
 # One leg

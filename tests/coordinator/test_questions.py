@@ -243,6 +243,11 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
             measured_in_keys(context, keys, Control(), SilentObserver())
 
 
+@pytest.mark.parametrize(("name", "alone"), [("pancakes", True), ("hanoi", False), ("klotski", False)])
+def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool) -> None:
+    assert diameter.has_kinds_alone(PuzzleSpec(name).build()) == alone
+
+
 def test_surroundings_are_the_first_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Toy({"layout": "u32", "keys": "spread", "directed": "no", "size": "240"})
     sizes = list(Counter(reference_distances(toy.successors, toy.start).values()).values())

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors import opening, remote
+from hakoiri.coordinator.executors import lying, opening, remote
 from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.lying import Lying
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -117,6 +118,23 @@ def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
     found, expected = executor._do(chunk), do_task("goals", puzzle, [keys], [cuts])
     assert found is not None
     assert [part.tolist() for part in found] == [part.tolist() for part in expected]
+
+
+def test_what_lies_in_redis_is_renewed_four_times_in_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=1_000.0)
+    there = Lying.__new__(Lying)
+    looks: list[float] = []
+
+    def look() -> None:
+        looks.append(clock.now)
+        vars(there)["_renewed"] = clock.now
+
+    vars(there).update(_renewed=clock.now, _keep=40, look=look)
+    monkeypatch.setattr(lying, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    for _ in range(45):
+        there.renew()
+        clock.now += 1
+    assert looks == [1_011.0, 1_022.0, 1_033.0, 1_044.0]
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(None, DEFAULT.deadline), (7.0, 7.0)])

@@ -6,15 +6,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import psutil
 import pytest
+import redis
 
 from hakoiri.worker import machine
 from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
-from hakoiri.worker.transport import supervisor
+from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.supervisor import Supervisor
 from tests.system.helpers import wait_until
 
@@ -141,6 +144,40 @@ def test_workers_that_end_early_in_succession_are_started_after_longer_and_longe
     # One that has worked for a while counts for none of them.
     team._began[0] -= 60
     assert (team._mourn(0), len(said)) == (0.5, 6)
+
+
+def test_a_worker_says_that_it_lives_until_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    beats, loops, parents = list[str](), list[Callable[[], None]](), iter([7, 7, 7, 1])
+
+    class Redis:
+        """Notes what a worker says of itself."""
+
+        def pipeline(self, transaction: bool) -> "Redis":
+            return self
+
+        def sadd(self, name: str, worker: str) -> None:
+            beats.append(worker)
+
+        def set(self, name: str, url: str, ex: int) -> None:
+            beats.append(url)
+
+        def execute(self) -> None:
+            """Both were noted."""
+
+    def ended(code: int) -> None:
+        raise InterruptedError(code)
+
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "_exit", ended)
+    monkeypatch.setattr(connection, "BEAT_SECONDS", 0.0)
+    monkeypatch.setattr(
+        threading, "Thread", lambda target, **_: loops.append(target) or SimpleNamespace(start=lambda: None)
+    )
+    connection.start_heartbeat("one", cast(redis.Redis, Redis()), 7, lambda: "a URL")
+    assert beats == ["one", "a URL"]
+    with pytest.raises(InterruptedError):
+        loops[0]()
+    assert beats == ["one", "a URL"] * 4
 
 
 def test_how_a_worker_ended_is_said() -> None:
