@@ -31,25 +31,23 @@ def campaign(
     wanted: list[Mutant],
     copy: Copy,
     tests: Choice | None,
-    given: list[str],
+    asked: argparse.Namespace,
     most: float,
-    limit: float,
-    minutes: float,
 ) -> Iterator[tuple[dict[str, Any], float]]:
     """The rows of mutants as they are tried, each with its seconds, until the time is up.
 
-    The tests are those `given`, else those of its judgement, and of `tests` those that enter it.
+    The tests are those that are given, else those of its judgement, and of `tests` those that enter it.
     """
-    end, judgements = time.monotonic() + 60 * minutes, judged()
+    end, judgements = time.monotonic() + 60 * asked.minutes, judged()
     for mutant in wanted:
         if time.monotonic() > end:
             return
         began = time.monotonic()
-        own = given or judgements.get(mutant.name, {}).get("tests", [])
+        own = asked.tests or judgements.get(mutant.name, {}).get("tests", [])
         chosen = own + [test for test in tests.of(mutant, most) if test not in own] if tests else own
-        outcome = copy.outcome(mutant, chosen, limit)
-        row = {"mutant": mutant.name, "line": mutant.line, "kernel": mutant.is_kernel, "tests": len(chosen)}
-        yield row | {"outcome": outcome}, time.monotonic() - began
+        outcome = copy.outcome(mutant, chosen, asked.limit)
+        row = {"mutant": mutant.name, "seed": asked.seed, "line": mutant.line, "kernel": mutant.is_kernel}
+        yield row | {"tests": len(chosen), "outcome": outcome}, time.monotonic() - began
 
 
 def arguments() -> argparse.Namespace:
@@ -90,7 +88,7 @@ def main() -> int:
         copy.note_entered()
         tests = read_entered(copy.tree, copy.entered)
     left = 0
-    for row, seconds in campaign(wanted, copy, tests, asked.tests, most, asked.limit, asked.minutes):
+    for row, seconds in campaign(wanted, copy, tests, asked, most):
         print(
             f"{row['outcome']}: {row['mutant']} (line {row['line']}, {row['tests']} tests, {seconds:.1f} s)", flush=True
         )

@@ -23,6 +23,7 @@ judged yet is listed as such. This page is made from the results; no figure is p
 
 ```sh
 python -m campaigns.mutants --place /tmp/mutants            # started again, it continues where it was stopped
+python -m campaigns.mutants --place /tmp/mutants --seed 2 --count 120
 python -m campaigns.mutants --place /tmp/mutants --again    # survivors again, with the tests that were added for them
 python -m campaigns.mutants --publish                       # this page
 ```
@@ -32,6 +33,8 @@ ones, up to six seconds of processor time together (25 for survivors), so a surv
 test or by one that starts commands. Compiled functions are not entered by Python: the tests that call them, or the
 functions that use them, are run.
 
+The tests that were added are for survivors of seed 1. Operators of seed 2 were tried afterwards: how many of these were
+noticed at first, before tests were added for them, too, is what to expect of any others.
 """
 _JUDGED_BEGINS = """
 ## Survivors
@@ -56,14 +59,19 @@ def last_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def page(rows: list[dict[str, Any]], judgements: Mapping[str, Mapping[str, Any]]) -> str:
     """The whole page."""
-    rooms = sorted({_room(row) for row in rows})
-    tables = [_line(room, [row for row in rows if _room(row) == room], judgements) for room in rooms]
-    lines = [
-        "| where | mutants | noticed at first | noticed now | no effect | left | noticed of those with an effect |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-        *tables,
-        _line("all", rows, judgements),
-    ]
+    lines = list[str]()
+    for seed in sorted({row["seed"] for row in rows}):
+        mine = [row for row in rows if row["seed"] == seed]
+        lines += [
+            f"\n## Seed {seed}\n",
+            "| where | mutants | noticed at first | noticed now | no effect | left | noticed of those with an effect |",
+            "|---|--:|--:|--:|--:|--:|--:|",
+            *(
+                _line(room, [row for row in mine if _room(row) == room], judgements)
+                for room in sorted({*map(_room, mine)})
+            ),
+            _line("all", mine, judgements),
+        ]
     survivors = sorted(row["mutant"] for row in rows if row["first"] not in NOTICED)
     told = [f"- {_told(mutant, judgements.get(mutant, {}))}" for mutant in survivors]
     return _BEGINS + "\n".join(lines) + "\n" + _JUDGED_BEGINS + "\n".join(told) + "\n"

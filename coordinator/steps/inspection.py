@@ -67,8 +67,7 @@ def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> 
 def _chosen(count: int, depth: Depth) -> Array:
     """The places of the keys that are looked at: evenly spread, and elsewhere in each layer."""
     tried = min(_TRIED, count)
-    begin = depth * _GOLDEN % 1 if count > tried else 0
-    return ((np.arange(tried) + begin) * (count / max(1, tried))).astype(np.int64)
+    return ((np.arange(tried) + depth * _GOLDEN % 1) * (count / max(1, tried))).astype(np.int64)
 
 
 def _check_rules(puzzle: Puzzle, key: Key, successors: Keys) -> None:

@@ -99,7 +99,8 @@ def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None
 
 def test_the_page_counts_first_and_last_outcomes() -> None:
     def row(name: str, outcome: str) -> dict[str, object]:
-        return {"mutant": f"storage/a.py {name}: a < b -> a <= b", "kernel": False, "outcome": outcome}
+        mutant = f"storage/a.py {name}: a < b -> a <= b"
+        return {"mutant": mutant, "seed": 1, "kernel": False, "outcome": outcome}
 
     names = {"one": "noticed", "two": "too long", "three": "survived", "four": "survived", "five": "survived"}
     rows = last_rows([*(row(*each) for each in names.items()), row("three", "noticed")])
