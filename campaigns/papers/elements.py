@@ -1,11 +1,13 @@
 """``python -m campaigns.papers.elements``: element components (i, j), i aces and j holes at the left end.
 
 Of the first random deal that begins with each, all positions that moves of aces between the left ends lead to, by the
-puzzle's rules. Prints JSON: by component its positions, its diameter, and the fewest and most moves of a position.
+puzzle's rules. Prints JSON: by component its positions, its diameter, and the fewest and most moves of a
+position; how many goals there are, and their components.
 """
 
 import itertools
 import json
+from typing import Any
 
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
@@ -41,7 +43,7 @@ def main() -> None:
         starts.setdefault(element_component(puzzle, tuple(puzzle.placing.unpack(start))), start)
         if starts.keys() >= set(_COMPONENTS):
             break
-    result = {}
+    result: dict[str, Any] = {}
     for aces, holes in _COMPONENTS:
         positions = set().union(*layers(puzzle, starts[aces, holes]))
         moves = [len(inside(puzzle, key)) for key in positions]
@@ -51,7 +53,8 @@ def main() -> None:
             "diameter": diameter,
             "moves": [min(moves), max(moves)],
         }
-    print(json.dumps(result))
+    goals = {element_component(puzzle, tuple(puzzle.placing.unpack(goal))) for goal in puzzle.goals}
+    print(json.dumps(result | {"goals": len(puzzle.goals), "components of goals": sorted(goals)}))
 
 
 if __name__ == "__main__":

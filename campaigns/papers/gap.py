@@ -321,6 +321,7 @@ GAP = Paper(
                     "slower",
                     why="a program in C and its compiler of 2004; neither is printed",
                 ),
+                Claim("comparison", "depth first is slightly easier to program", "yes", why="a judgement"),
                 Claim("evaluation", "teams that tried, of 34, and that solved it", "4, 3", why="a fact of the contest"),
             ),
         ),

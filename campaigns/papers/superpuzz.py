@@ -298,12 +298,19 @@ def _has_diameter(answers: Sequence[Answer], name: str, diameter: int) -> bool:
 _ELEMENTS = Work(
     "element components",
     (("python", "-m", "campaigns.papers.elements"),),
-    tuple(
+    (
+        Claim("section 2", "goal positions", 24, field("goals")),
+        Claim(
+            "section 2", "the element component of goals", "(4, 0)",
+            lambda answers: ", ".join("({}, {})".format(*each) for each in answers[0]["components of goals"]),
+        ),
+        *(
         Claim(
             "section 4", f"element component ({aces}, {holes})", f"m = {most}; {graph}", _element(aces, holes),
             holds=partial(_has_diameter, name=f"{aces}, {holes}", diameter=most),
         )
         for (aces, holes), (most, graph) in _ELEMENT_COMPONENTS.items()
+        ),
     ),
 )  # fmt: skip
 
