@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from subprocess import PIPE
 from typing import ClassVar
 
 import psutil
@@ -16,6 +17,7 @@ from campaigns.mayhem.__main__ import PARTS, campaign, code, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page, summary
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Disturbed
+from campaigns.mayhem.services import megabytes
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
 from campaigns.mayhem.works import WORKS
 from tests.system.helpers import PATIENCE_SECONDS, wait_until
@@ -72,6 +74,42 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     assert f"5 on `{code()}`. 3 cases, each tried 1 to 2 times." in told
     assert f"- `toy:2 --seed 7` on `{code()}` (even): it did not" in told
     assert "ValueError: broken" in told
+
+
+def test_the_page_tells_the_figures_of_a_single_trial_one_below_the_other(tmp_path: Path) -> None:
+    books = TrialBooks(tmp_path / "results.jsonl")
+    list(campaign(wanted([Toy(tmp_path)], 1), float("inf"), 7, books))
+    told = page(summary(books.rows(), {"toy": Toy}), {"toy": Toy})
+    assert (
+        f"all kept every promise. On `{code()}`.\n\n| figure | |\n|---|--:|\n| blows | 2 |\n| seconds lost | 0.0 |"
+        in told
+    )
+    assert "Most" not in told
+
+
+def test_the_memory_of_a_service_is_what_no_file_backs(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(1 << 26))
+    program = (
+        "import mmap\n"
+        "input()\n"
+        f"file = open({str(tmp_path / 'file')!r}, 'rb')\n"
+        "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n"
+        "sum(mapped[::4096])\n"
+        "print('mapped', flush=True)\n"
+        "input()\n"
+        "own = bytes(b'x') * (1 << 25)\n"
+        "print('taken', flush=True)\n"
+        "input()\n"
+    )
+    taken = []
+    with subprocess.Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as child:
+        assert child.stdin and child.stdout
+        for told in ("mapped", "taken"):
+            child.stdin.write("\n")
+            assert child.stdout.readline() == f"{told}\n"
+            taken.append(megabytes(child.pid))
+        child.stdin.write("\n")
+    assert taken[0] < 32 <= taken[1] - taken[0] < 40
 
 
 def test_the_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
