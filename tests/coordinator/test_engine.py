@@ -195,6 +195,13 @@ def test_the_work_of_layers_is_noted(manner: str, tmp_path: Path, monkeypatch: p
     assert bool(places.get("layers")) == bool(ahead["add"]) == (manner == "farmed")
 
 
+@pytest.mark.parametrize("most", [0, 1, 4, 5])
+def test_a_search_of_the_first_layers_makes_no_others(most: int, tmp_path: Path) -> None:
+    options = {"layout": "u32", "keys": "spread", "directed": "no"}
+    with explore("toy", options, layers=most, data=tmp_path) as run:
+        assert run.layer_sizes == [len(layer) for layer in expected(**options).layers[: most + 1]]
+
+
 def test_older_keys_are_kept_in_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as their bytes need: they are merged in ranges of many keys."""
     resources = replace(MANNERS["spilling"].take(monkeypatch, "u32"), tuning=Tuning(least_bytes=9_000))

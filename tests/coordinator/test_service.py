@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hakoiri.coordinator.runs.service import RunEnd, serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
@@ -90,6 +92,18 @@ def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, mo
     ends = served(queued.parent, clock, monkeypatch)
     assert [end.status for end in ends] == ["cancelled", "complete"]
     assert clock.attempts == [0, 0]
+
+
+def test_runs_that_end_whoever_drives_them_wait_for_the_others(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, spec = queued.parent, PuzzleSpec("hanoi", {"discs": "4", "pegs": "3"})
+    later = make_run(data, spec, None, {}, Resources(), queued=True)
+    for lost, status, expected in (
+        (2, "running", [later, queued]), (1, "running", [queued, later]), (2, "interrupted", [queued, later]),
+        (3, "interrupted", [later, queued]),
+    ):  # fmt: skip
+        with RunStore(queued, writable=True) as store:
+            store.commit(replace(store.state, status=status, lost_sessions=lost))
+        assert service.in_turn(service.queued_runs(data)) == expected
 
 
 class Child:

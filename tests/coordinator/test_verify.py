@@ -26,7 +26,7 @@ from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
 from tests.support.engine import MANNERS, Elsewhere, before_call, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
@@ -143,6 +143,22 @@ def test_searches_of_a_large_component_are_cut_into_parts(tmp_path: Path, monkey
         parts.clear()
         assert faults(directory, Resources()) == []
         assert any(parts) == cut
+
+
+@pytest.mark.parametrize(("labels", "connected"), [(None, False), ([0, 1, 0], False), ([0, 0, 0], True)])
+def test_a_component_that_leads_elsewhere_or_falls_apart_is_damage(
+    labels: list[int] | None, connected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, graph = list[str](), None if labels is None else object()
+    verifying = CensusVerifier.__new__(CensusVerifier)
+    monkeypatch.setattr(graphs_verify, "label_components", lambda _: np.array(labels))
+    vars(verifying).update(
+        _control=Control(), _report=SimpleNamespace(count=lambda what: None, damage=said.append),
+        _graph_of=lambda members: graph,
+    )  # fmt: skip
+    record = ComponentRecord(5, 3, None, None, None, None, None, 7)
+    verifying._check_distances(LAYOUTS["u32"].pack([7, 8, 9]), record)
+    assert said == ["component 5 is not one connected component"] * (not connected)
 
 
 @pytest.mark.parametrize("full", [False, True])
