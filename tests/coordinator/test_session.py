@@ -1,11 +1,15 @@
 """The commits of a session, where a write fails and where nothing waits to be written."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.layers import ending
 from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
@@ -72,6 +76,19 @@ def test_sessions_that_end_without_a_word_are_counted(directory: Path, monkeypat
         # Nothing says how it ended, as after a kill.
         drive(directory, Resources(workers=1), Control(), SilentObserver())
     assert lost == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("total", "exhausted", "found", "wrong"),
+    [(9, True, 9, False), (9, True, 8, True), (9, False, 8, False), (None, True, 8, False)],
+)
+def test_a_whole_space_has_the_size_that_the_puzzle_knows(
+    total: int | None, exhausted: bool, found: int, wrong: bool
+) -> None:
+    outcome, puzzle = SimpleNamespace(exhausted=exhausted, configurations=found), SimpleNamespace(name="nine")
+    search: Any = SimpleNamespace(total=total, outcome=lambda: outcome, puzzle=puzzle)
+    with pytest.raises(ContradictionError, match=r"nine reaches 9 .* found 8") if wrong else nullcontext():
+        ending._require_total(search)
 
 
 def test_of_like_runs_the_newest_complete_one_is_kept(directory: Path) -> None:

@@ -181,6 +181,19 @@ def test_lonely_configurations_are_no_components_of_their_own() -> None:
     assert (found.configurations, found.strong, found.single, found.weak) == (7, 4, 2, 4)
 
 
+def test_components_of_a_batch_begin_where_their_graph_does() -> None:
+    """Three rings of two, of which the last two are a batch, and each alone."""
+    ring = np.arange(6, dtype=np.int32) ^ 1
+    parts = strong._Parts(
+        np.arange(6, dtype=np.int32), Graph(np.arange(7, dtype=np.int64), ring), np.array([0, 2, 4, 6]), 3, (0, 3, 3)
+    )
+    for batch, firsts in ((range(1, 3), [0, 2, 4]), (range(2, 3), [0]), (range(3), [0, 2, 4, 6])):
+        *graph, begins = strong._arrays(parts, batch)
+        count = 2 * len(batch)
+        assert [part.tolist() for part in graph] == [list(range(count + 1)), [place ^ 1 for place in range(count)]]
+        assert begins.tolist() == firsts
+
+
 def test_it_can_be_stopped() -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     for checks in (1, 2, 5, 20):

@@ -226,6 +226,18 @@ def test_bits_chained_by_any_room_hold_every_key(words: Any, room: int, shift: i
     assert (moved == expected).all()
 
 
+def test_bits_are_set_in_a_bitmap_and_nowhere_beside_it() -> None:
+    some = np.arange(1, 9, dtype=np.uint64)
+    raw = np.empty(200, dtype=np.uint8)
+    _, count, used = encode_bits(some, 0, 64 * len(some), raw)
+    room = np.zeros(20, dtype=np.uint64)
+    for number in range(-8, 5):
+        room[:] = 0
+        assert set_coded(raw[:used].tobytes(), room[8:12], number) == count
+        expected = [int(some[place - number]) if 0 <= place - number < 8 else 0 for place in range(4)]
+        assert room.tolist() == [0] * 8 + expected + [0] * 8
+
+
 @given(st.binary(max_size=40))
 @example(b"\0" + b"\xff" * 9 + b"\x7f\x01\x01")
 def test_arbitrary_bytes_are_some_bits_or_none(data: bytes) -> None:
