@@ -41,7 +41,7 @@ def assert_spelt(found: ShortestPath, puzzle: Puzzle) -> None:
         assert changed == {move[0], "."}
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", ["unit", *(pytest.param(each, marks=pytest.mark.slow) for each in METRICS[1:])])
 def test_paths_from_the_start_are_shortest(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
     successors = slow_rules(metric, False)
     with explore(options={"metric": metric}, data=tmp_path) as run:

@@ -239,7 +239,11 @@ def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole
 
 @pytest.mark.parametrize(
     "resources",
-    [Resources(memory=2_000), Resources(memory=2_000, farm_from=150), Resources(memory=2_000, chunk=50, workers=1)],
+    [
+        pytest.param(Resources(memory=2_000), marks=pytest.mark.slow),
+        Resources(memory=2_000, farm_from=150),
+        pytest.param(Resources(memory=2_000, chunk=50, workers=1), marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_too_little_memory_changes_nothing_but_the_way(resources: Resources, usual_run: Run, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def without_seconds(deals: list[Deal]) -> list[Deal]:
     return [replace(deal, seconds=0.0) for deal in deals]
 
 
-@pytest.mark.parametrize("strategy", ["bfs", "dfs"])
+@pytest.mark.parametrize("strategy", [pytest.param("bfs", marks=pytest.mark.slow), "dfs"])
 def test_superpuzz_by_the_words_of_the_paper(strategy: Any, tmp_path: Path) -> None:
     plan = replace(SMALL, seed=5, strategy=strategy)
     (deals,) = done(plan, tmp_path).values()

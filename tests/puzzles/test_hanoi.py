@@ -74,7 +74,7 @@ def test_keys_are_no_wider_than_needed(pegs: int, discs: int, layout: object) ->
     assert hanoi(pegs, discs).layout == layout
 
 
-@pytest.mark.parametrize("pegs", [3, 4])
+@pytest.mark.parametrize("pegs", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_published_transfers(pegs: int) -> None:
     for discs, moves in enumerate(PUBLISHED[f"transfer by discs, {pegs} pegs"], 1):
         puzzle = hanoi(pegs, discs)

@@ -287,7 +287,7 @@ def placed_by_the_third_program(points: int) -> tuple[int, int]:
     return solutions, placed
 
 
-@pytest.mark.parametrize("points", [5, 6])
+@pytest.mark.parametrize("points", [5, pytest.param(6, marks=pytest.mark.slow)])
 def test_symmetry_is_the_third_program_of_the_paper(points: int) -> None:
     counted = of_all(made(points, "symmetry"))
     assert (counted.orbits, counted.nodes) == placed_by_the_third_program(points)

@@ -333,7 +333,13 @@ def mirrored(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
     return both, np.roll(np.arange(2 * vertices, dtype=np.int32), vertices)
 
 
-@connected
+@pytest.mark.parametrize(
+    "graph",
+    [
+        pytest.param(graph, id=name, marks=pytest.mark.slow if name.startswith("grown 1") else ())
+        for name, graph in CONNECTED.items()
+    ],
+)
 @pytest.mark.parametrize("aim", list(Aim))
 @pytest.mark.parametrize("tasks", [1, 3])
 def test_what_is_wanted_is_settled(graph: nx.Graph, aim: Aim, tasks: int) -> None:
