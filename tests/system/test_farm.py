@@ -240,7 +240,8 @@ def test_a_flushed_redis(
         goes_on(running, finished)
 
 
-@pytest.mark.parametrize("what", ["blocks", pytest.param("in", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("what", ["blocks", "in"])
 def test_a_redis_that_is_flushed_again_and_again(
     what: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:

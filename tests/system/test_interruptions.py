@@ -169,6 +169,7 @@ def test_coordinator_killed_again_and_again(
     assert_undisturbed(hakoiri, undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7])
 def test_workers_killed_in_mid_chunk(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
@@ -205,9 +206,8 @@ def test_workers_killed_in_a_census(
     assert (state.session, state.status, state.digest) == (1, "complete", undisturbed["whole"])
 
 
-@pytest.mark.parametrize(
-    "successors", [0, pytest.param(2, marks=pytest.mark.slow)], ids=["nobody-follows", "others-follow"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("successors", [0, 2], ids=["nobody-follows", "others-follow"])
 def test_all_workers_killed(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
 ) -> None:

@@ -320,7 +320,9 @@ def test_workers_and_driver_killed_among_millions(
 # Killed, workers and all
 
 
-@pytest.mark.parametrize("driver", ["run", pytest.param("coordinator", marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("driver", ["run", "coordinator"])
 def test_everything_killed_in_a_long_layer(
     hakoiri: Hakoiri, undisturbed: Undisturbed, redis_server: RedisServer, workers: StartWorkers, driver: str
 ) -> None:

@@ -128,7 +128,7 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
 @pytest.mark.parametrize(
     "making",
     [
-        ("magic-star", "-o", "points=8", "--farm-from", "1", "--chunk", "5"),
+        pytest.param(("magic-star", "-o", "points=8", "--farm-from", "1", "--chunk", "5"), marks=pytest.mark.slow),
         ("sliding", "--from", "AABB/C..D/EEFF", "--whole", "--farm-from", "1", "--chunk", "100"),
     ],
     ids=["tree", "whole"],

@@ -119,6 +119,7 @@ def has_beam(hakoiri: Hakoiri) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
     path = written(LARGE.text(), tmp_path / "large.txt")
     line = ("optimise", "nakuron", "--from", path, "--width", "8")

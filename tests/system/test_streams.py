@@ -98,7 +98,9 @@ PRINTING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("line", PRINTING)
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=pytest.mark.slow if line == "verify {}" else ()) for line in PRINTING]
+)
 def test_a_reader_who_has_seen_enough_is_no_error(line: str, finished: FinishedRuns) -> None:
     done = finished.hakoiri(*line.format(finished.counted["run"]).split(), before=unread_stdout, check=False)
     assert done.code == 0
