@@ -427,7 +427,9 @@ def test_a_disk_that_fills_in_a_long_layer(
     assert_as_undisturbed(hakoiri, expected)
 
 
-@pytest.mark.parametrize("depth", [LONGEST, pytest.param(LONGEST + 1, marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("depth", [LONGEST, LONGEST + 1])
 def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, depth: int) -> None:
     """The data file may not grow beyond what it was in the middle of the layer: a commit itself fails."""
     expected = undisturbed(PYRAMINX)

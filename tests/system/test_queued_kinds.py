@@ -137,6 +137,7 @@ def test_a_study_of_sizes_is_the_same_whoever_dies(
     test_what_is_found_is_the_same_whoever_dies(SIZES, board, hakoiri, redis_server, workers, tmp_path)
 
 
+@pytest.mark.slow
 @every_kind
 def test_what_is_found_is_the_same_whoever_dies(
     kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
