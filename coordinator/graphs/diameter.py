@@ -23,8 +23,10 @@ from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.checks import describe_key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.worker.graphs.searches import Graph, distances_from
 from hakoiri.worker.layers.kernels import merge
 
 #: Components of this many configurations and more are bounded, not measured in full.
@@ -102,7 +104,8 @@ def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
             kind.size, kind.other = kind.size + size, key
         if len(kinds) > MOST_KINDS:
             return None
-    return kinds
+    # By number: which kind comes first does not depend on where a block ends.
+    return dict(sorted(kinds.items()))
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,21 @@ def by_orbits(
                 search.commit()
                 found.append(_reach(search.store, kind.first, kind.size))
         observer.progress(Progress(len(found), len(kinds), "kinds of configurations searched from"))
+    return _measured(puzzle, found)
+
+
+def kinds_in_graph(puzzle: Puzzle, kinds: Kinds, graph: Graph, members: Keys, control: Control) -> Measured:
+    """Return what `by_orbits` does of a component whose graph is in memory, by a search from one vertex of each kind.
+
+    `members` are the keys of the vertices, in increasing order.
+    """
+    found: list[_Reach] = []
+    for kind in kinds.values():
+        control.check()
+        distances = distances_from(graph, int(lower_bounds(members, puzzle.keys([kind.first]))[0]))
+        farthest = np.flatnonzero(distances == distances.max())
+        examples = members[farthest[:MOST_PAIRS]]
+        found.append(_Reach(kind.size, kind.first, int(distances.max()), len(farthest), examples))
     return _measured(puzzle, found)
 
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.census import Counted, census_digest
-from hakoiri.coordinator.graphs.diameter import Kinds, by_orbits, kinds_among
+from hakoiri.coordinator.graphs.diameter import Measured, by_orbits, kinds_among, kinds_in_graph
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.session.verifier import Verifier
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
-from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import SLAB, read_pairs, recorded_components
 from hakoiri.worker.graphs.components import label_components
-from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, distances_from, eccentricities_of, farthest_pairs
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
@@ -141,9 +141,7 @@ class CensusVerifier(Verifier):
             self._report.damage(f"component {record.component}: of its pairs only some are stored")
             return
         found = by_orbits(self._context, self._store, kinds, self._control, self._observer, from_start=False)
-        derived = found.record(record.component, record.size, record.representative)
-        if derived != record or not np.array_equal(found.pairs, read_pairs(self._store, record.component)):
-            self._report.damage(f"component {record.component}: searches find {derived}, its record says {record}")
+        self._check_by_symmetry(record, found)
 
     def _is_listed(self, record: ComponentRecord) -> bool:
         """Whether a component was measured with its graph in memory, so that all diametral pairs are there."""
@@ -181,7 +179,8 @@ class CensusVerifier(Verifier):
             return
         long = self._full and len(members) * (len(members) + len(graph.targets)) > _MOST_STEPS
         if long and (kinds := kinds_among(self._puzzle, [members])):
-            self._check_one_of_each(kinds, graph, members, record)
+            self._report.sampled = True
+            self._check_by_symmetry(record, kinds_in_graph(self._puzzle, kinds, graph, members, self._control))
             return
         stored, listed = read_pairs(self._store, record.component), self._is_listed(record)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
@@ -200,22 +199,16 @@ class CensusVerifier(Verifier):
         expected = sorted_pairs(farthest_pairs(graph, outermost))
         self._check_pairs(record, pairs, expected, whole=listed or self._puzzle.orbits(members[:1]) is None)
 
-    def _check_one_of_each(self, kinds: Kinds, graph: Graph, members: Keys, record: ComponentRecord) -> None:
-        """Distances from one configuration of each kind, in the graph of the reference rules."""
-        self._report.sampled = True
-        firsts = lower_bounds(members, self._puzzle.keys([kind.first for kind in kinds.values()]))
-        sizes, far, many = np.array([[kind.size, 0, 0] for kind in kinds.values()]).T
-        for number, first in enumerate(firsts.tolist()):
-            self._control.check()
-            distances = distances_from(graph, first)
-            far[number] = distances.max()
-            many[number] = np.count_nonzero(distances == far[number])
-        inner, outer = sizes[far == far.min()].sum(), sizes[far == far.max()].sum()
-        pairs = (sizes * many)[far == far.max()].sum() // 2
-        derived = tuple(int(figure) for figure in (far.max(), far.min(), inner, outer, pairs))
-        if derived != (record.diameter, record.radius, record.centre, record.periphery, record.pair_count):
-            what = f"component {record.component}: diameter, radius, centre, periphery, pairs"
-            self._report.damage(f"{what} are {derived}, its record says {record}")
+    def _check_by_symmetry(self, record: ComponentRecord, found: Measured) -> None:
+        """Compare a record and its stored pairs with distances from one configuration of each kind."""
+        what = f"component {record.component}"
+        derived = found.record(record.component, record.size, record.representative)
+        if derived != record:
+            self._report.damage(f"{what}: searches find {derived}, its record says {record}")
+        pairs = read_pairs(self._store, record.component)
+        right = len(pairs) in (len(found.pairs), record.pair_count)
+        if not (right and _as_set(found.pairs) <= _as_set(pairs)):
+            self._report.damage(f"{what}: its {len(pairs)} diametral pairs are not those found anew")
 
     def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
         """The stored pairs are those found anew, or if not the `whole` list of them is kept, some of these."""
@@ -251,3 +244,9 @@ class CensusVerifier(Verifier):
         sources, targets = np.concatenate(starts), np.concatenate(ends)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=len(members)))])
         return Graph(offsets.astype(np.int64), targets[np.lexsort((targets, sources))])
+
+
+def _as_set(pairs: Keys) -> set[tuple[Key, Key]]:
+    """Return pairs of keys, shape (pairs, 2) or for wide keys (pairs, 2, words), as Python's integers."""
+    keys = ints(pairs.reshape(-1, *pairs.shape[2:]))
+    return set(zip(keys[::2], keys[1::2], strict=True))

@@ -350,20 +350,28 @@ def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
     assert found(short) == found(at_once)
 
 
-@pytest.mark.parametrize(("thorough", "said"), [(False, "searches find"), (True, "pairs are (7, 7, 720, 720, 720)")])
-def test_a_false_record_of_one_search_is_found(
-    thorough: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("false", ["diameter", "pair", "number of pairs"])
+def test_a_false_result_of_one_search_is_found(
+    thorough: bool, false: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name in ((census, "_MOST_STEPS"), (verify, "_MOST_STEPS"), (verify, "_MOST_DERIVED")):
         monkeypatch.setattr(module, name, 100)
     resources = Resources(tuning=Tuning(searched_alone_from=2))
     directory, _ = counted(tmp_path, "pancakes", {"n": "6"}, resources)
     with RunStore(directory, writable=True) as store:
-        record = read_component(store, 0)
-        stage_component(store, replace(record, diameter=6), read_pairs(store, 0))
+        record, pairs = read_component(store, 0), read_pairs(store, 0)
+        if false == "diameter":
+            record = replace(record, diameter=6)
+        elif false == "pair":
+            pairs[-1, 1] = pairs[0, 0]
+        else:
+            pairs = np.concatenate([pairs, pairs])
+        stage_component(store, record, pairs)
         store.commit(store.state)
     report = verify_directory(directory, thorough, resources, Control(), SilentObserver())
-    assert any("component 0" in fault and said in fault for fault in report.faults)
+    said = "searches find" if false == "diameter" else "pairs are not those found anew"
+    assert any("component 0" in fault and said in fault for fault in report.faults), report.faults
 
 
 @pytest.mark.parametrize("memory", [8_000, 30_000])
