@@ -169,13 +169,10 @@ class Answers:
         return Step("run without", limit) if complete else Step("resume", self.name)
 
     def _context(
-        self, control: Control | None = None, puzzle: Puzzle | None = None, workers: Resources | None = None,
-        observer: Observer | None = None,
+        self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
+        workers: Resources | None = None,
     ) -> AbstractContextManager[ComputeContext]:  # fmt: skip
-        """Threads of this process, for questions that need some computing, with the run's puzzle or another.
-
-        Or `workers`, of which `observer` is told.
-        """
+        """Threads of this process, or `workers`, for questions that need computing; the run's puzzle or another."""
         resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
         puzzle = puzzle or self.puzzle
         return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())

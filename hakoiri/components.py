@@ -97,8 +97,8 @@ class ComponentAnswers(PathAnswers):
         control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
             weak, keys = len(self.weak_components()), self._all_keys(control)
-            with self._context(control, workers=resources, observer=observer) as context:
-                return strong_components(context, keys, weak, control, observer)
+            with self._context(control, observer, workers=resources) as context:
+                return strong_components(context, keys, weak)
         count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected((one.record, one.pairs) for one in found)
@@ -192,8 +192,8 @@ class ComponentAnswers(PathAnswers):
     def _measure(self, component: int, every: bool, control: Control, observer: Observer) -> Diameter:
         """A component that is small, or has few kinds of configurations."""
         if (component, every) not in self._measured:
-            with self._context(control) as context:
-                found = measured_component(context, self.store, component, self._kinds, control, observer, every)
+            with self._context(control, observer) as context:
+                found = measured_component(context, self.store, component, self._kinds, every)
             known = read_component(self.store, component) if self.whole else self.weak_components()[component]
             record = found.record(component, known.size, known.representative)
             self._measured[component, every] = Diameter(record, found.pairs, found.central, found.eccentricities)
@@ -202,8 +202,8 @@ class ComponentAnswers(PathAnswers):
     def _measure_left_out(self, number: int, control: Control, observer: Observer) -> Diameter:
         """A component that the census was not asked for; that is not kept, for the run is what it is."""
         observer.progress(Progress(headline=f"measuring component {number}"))
-        with self._context(control) as context:
-            return Diameter(*Census(Session(self.store, context, control, observer)).measured_alone(number))
+        with self._context(control, observer) as context:
+            return Diameter(*Census(Session(self.store, context)).measured_alone(number))
 
     @property
     def _components(self) -> int:

@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.bounding import bounds_of
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.eccentricities import Settling
-from hakoiri.coordinator.graphs.layout import all_eccentricities, lay_out, nearest_layers, whole_layers
-from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
+from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers, whole_layers
+from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.goals import GoalAnswers
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
 from hakoiri.storage.results.census import read_component
+from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, search_order
 from hakoiri.worker.graphs.strong import both_ways, transposed
@@ -63,21 +64,22 @@ class MapAnswers(GoalAnswers):
         says so.
         """
         number = self.mapped_component(component)
-        control, observer = control or Control(), observer or SilentObserver()
+        control = control or Control()
         size, origin, keys = self._shown(number, control)
         whole = len(keys) == size
-        with self._context(control) as context:
-            graph = build_graph(context, keys, whole, control)
+        with self._context(control, observer) as context:
+            graph = build_graph(context, keys, whole)
             eccentricities = None
             if whole and self.puzzle.undirected:
-                settling = Settling(context, keys, graph)
-                settling.go_on(bounds_of(self.store, self.puzzle, number))
-                eccentricities = all_eccentricities(settling, control, observer)
+                solver = EccentricitySolver(context, keys, graph)
+                solver.go_on(bounds_of(self.store, self.puzzle, number))
+                solver.settle(Aim.ALL)
+                eccentricities, _ = solver.bounds()
             order = search_order(self._both_ways(graph), _place_of(keys, origin))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
             seed = int(self.store.state.digest[:16] or "0", 16)
             both = self._both_ways(graph)
-            layout = lay_out(context, both, axes, seed, control, observer)
+            layout = lay_out(context, both, axes, seed)
         keys, depths = keys[order], distances_from(graph, 0)
         return Map(
             number, size, whole, keys, layout.places, _moves(graph, self.puzzle.undirected), depths,

@@ -19,7 +19,7 @@ from hakoiri.coordinator.layers.paths import (
     search_path,
 )
 from hakoiri.coordinator.layers.search import Explored
-from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
@@ -107,7 +107,7 @@ class PathAnswers(Answers):
         with self._context(puzzle=self._without(avoid, origin, key)) as context:
             levels = None if avoid else self._known_levels(context, origin, key)
             if levels is None:
-                levels = search_levels(context, self.store, origin, key, Control())
+                levels = search_levels(context, self.store, origin, key)
             levels = require_path(levels, self.puzzle.render(origin), self._words_for(target))
             return ShortestPaths(len(levels) - 1, AllPaths(context.puzzle, levels, self._real_start(source)))
 
@@ -165,8 +165,8 @@ class PathAnswers(Answers):
     ) -> list[Key] | None:
         if _is_word(target, FARTHEST):
             self._require_complete("the farthest are")
-            return search_farthest(context, self.store, origin, Control())
-        return search_path(context, self.store, origin, key, Control())
+            return search_farthest(context, self.store, origin)
+        return search_path(context, self.store, origin, key)
 
     def _without(self, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
         """The puzzle without what is to be avoided, which must be no end of the path."""

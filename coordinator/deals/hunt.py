@@ -215,14 +215,14 @@ class HuntDeals(Job):
         check.report.count("legs", len(legs))
         chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
         check.report.sampled = len(chosen) < len(records)
+        control, observer = check.context.control, check.context.observer
         for done, record in enumerate(chosen, 1):
-            check.control.check()
             try:
-                certify(self.deal_spec(record), record.figures, resources, check.control, check.observer)
+                certify(self.deal_spec(record), record.figures, resources, control, observer)
             except ContradictionError as error:
                 check.report.fault(str(error))
             check.report.count("records")
-            check.observer.progress(Progress(done, len(chosen), "records derived again"))
+            check.context.tell(Progress(done, len(chosen), "records derived again"))
         said, found = Hunted.of(self.store.state).best_score, records[-1].score if records else None
         if said != found:
             check.report.fault(f"the state says that the best is {said}, the best record has {found}")

@@ -224,9 +224,8 @@ class StudyDeals(Job):
         for size, deals in found.items():
             places = check.places(len(deals), _SAMPLE, size).tolist()
             for done, place in enumerate(places, 1):
-                check.control.check()
                 self._derive(study, deals[place], check)
-                check.observer.progress(Progress(done, len(places), f"deals of {study.named(size)} searched again"))
+                check.context.tell(Progress(done, len(places), f"deals of {study.named(size)} searched again"))
         done = sum(map(len, found.values()))
         if self.store.state.status == "complete" and done != len(study.sizes) * study.deals:
             check.report.fault(f"{done:,} deals are there of {len(study.sizes) * study.deals:,}")

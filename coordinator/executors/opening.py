@@ -23,7 +23,7 @@ def open_context(
     with closing(ThreadExecutor(puzzle, threads, control)) as local:
         shares = budget.shares(puzzle, threads)
         if resources.redis is None:
-            yield ComputeContext(puzzle, local, local, budget, shares)
+            yield ComputeContext(puzzle, local, local, budget, shares, control, observer)
             return
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.executors.remote import RemoteExecutor
@@ -47,4 +47,4 @@ def open_context(
         files = [known(spec.name, spec.digest).path] if spec.digest else []
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
-            yield ComputeContext(puzzle, remote, local, budget, shares)
+            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer)

@@ -153,9 +153,8 @@ class StudyBoards(Job):
         mixes, members = self.plan.mixes(), read_members(self.store)
         places = check.places(len(members), _SAMPLE, 0).tolist()
         for done, mix in enumerate([sorted(members)[place] for place in places], 1):
-            check.control.check()
             self._derive(mixes[mix], members[mix], check)
-            check.observer.progress(Progress(done, len(places), "mixes measured again"))
+            check.context.tell(Progress(done, len(places), "mixes measured again"))
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
                 check.report.fault(f"{counted(len(mixes), 'mixes')} there are, {len(members):,} are measured")

@@ -43,7 +43,7 @@ def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: 
     _await_redis(resources, control, observer)
     with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
         layers = [record.size for record in store.layer_records()]
-        return layers, *_distances(context, store, control, observer), store.state.digest
+        return layers, *_distances(context, store), store.state.digest
 
 
 def _await_redis(resources: Resources, control: Control, observer: Observer) -> None:
@@ -55,13 +55,11 @@ def _await_redis(resources: Resources, control: Control, observer: Observer) -> 
         await_redis(resources.redis, resources.tuning.patience, control, observer)
 
 
-def _distances(
-    context: ComputeContext, store: RunStore, control: Control, observer: Observer
-) -> tuple[int | None, int | None, int | None]:
+def _distances(context: ComputeContext, store: RunStore) -> tuple[int | None, int | None, int | None]:
     """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
     try:
-        found = measured_component(context, store, 0, kinds_of(context.puzzle, store), control, observer)
+        found = measured_component(context, store, 0, kinds_of(context.puzzle, store))
     except (OverBudgetError, UnanswerableError) as error:
-        observer.note(f"{error}; the diameter stays open", *error.steps)
+        context.observer.note(f"{error}; the diameter stays open", *error.steps)
         return None, None, None
     return found.diameter, found.radius, found.pair_count

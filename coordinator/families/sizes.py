@@ -178,9 +178,8 @@ class StudySizes(Job):
         again = [number for number, row in sorted(rows.items()) if check.full or row.configurations <= _SAMPLE]
         check.report.sampled = len(again) < len(rows)
         for done, number in enumerate(again, 1):
-            check.control.check()
             self._derive(rows[number], check)
-            check.observer.progress(Progress(done, len(again), "members measured again"))
+            check.context.tell(Progress(done, len(again), "members measured again"))
         if self.store.state.status == "complete" and not members.keys() <= rows.keys():
             check.report.fault(f"{len(members):,} members there are, {len(rows):,} are measured")
 
@@ -188,7 +187,7 @@ class StudySizes(Job):
         spec = self._spec(SizedMember(row.options, row.place, row.series))
         with tempfile.TemporaryDirectory(prefix="hakoiri-member-") as data:
             resources = Resources(memory=check.context.budget.memory)
-            found = measure_member(Path(data), spec, resources, check.control, check.observer)
+            found = measure_member(Path(data), spec, resources, check.context.control, check.context.observer)
         check.report.count("members")
         check.report.count("configurations", row.configurations)
         said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)

@@ -26,7 +26,7 @@ def layers_backwards(session: Session, base: RunStore, goals: Keys) -> Iterator[
     context, count = session.context, sum(record.size for record in base.layer_records())
     context.budget.require(f"a list of {count:,} configurations", 2 * count * base.layout.bytes + _BYTES * count)
     keys = sort_keys(np.concatenate([base.layer(depth) for depth in range(base.state.depth + 1)]))
-    moves = build_graph(context, keys, control=session.control)
+    moves = build_graph(context, keys)
     held = keys.nbytes + moves.offsets.nbytes
     turning = held + _BYTES * count + _MOVE_BYTES * len(moves.targets)
     context.budget.require(f"the moves of {count:,} configurations backwards", turning)

@@ -33,7 +33,7 @@ class DistancesVerifier(LayersVerifier):
     def check(self) -> None:
         self._deepest, self._passed = self._store.state.depth, None
         with open_base(self._store) as base, scratch_store(self._store) as scratch:
-            session = Session(scratch, self._context, self._control, self._observer)
+            session = Session(scratch, self._context)
             self._nearer = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
             for depth in range(self._deepest + 1):
                 for keys, successors, counts in self._derived(depth):

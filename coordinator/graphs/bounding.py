@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
-from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, open_intervals
+from hakoiri.coordinator.graphs.diameter import Measured
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.graphs.job import component_figures
 from hakoiri.coordinator.graphs.measuring import component_keys
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
@@ -19,7 +20,7 @@ from hakoiri.coordinator.runs.belonging import Belonging, open_base, plan_for, r
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
 from hakoiri.coordinator.session.job import Check, Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, Session
+from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
 from hakoiri.puzzles.keys.layout import Keys, key_at
@@ -94,7 +95,7 @@ def _found(run: RunStore, puzzle: Puzzle, component: int) -> Iterator[RunStore |
 
 
 def bounds_of(run: RunStore, puzzle: Puzzle, component: int) -> dict[str, Array]:
-    """What was proved of a component's eccentricities (`Settling.arrays`), if anything was."""
+    """What was proved of a component's eccentricities (`EccentricitySolver.arrays`), if anything was."""
     with _found(run, puzzle, component) as store:
         return read_arrays(store) if store else {}
 
@@ -116,7 +117,7 @@ def _plan(run: RunStore, component: int) -> dict[str, Any]:
     return plan_for(run) | {"component": component}
 
 
-class Bounding(Job):
+class EccentricityJob(Job):
     """The eccentricities of a component of another run. Limit `every`: of each configuration, else the greatest."""
 
     named_by_plan = True
@@ -159,35 +160,35 @@ class Bounding(Job):
 
     def work(self, session: Session) -> None:
         session.tell(Progress(unit="eccentricities", headline="looking at the moves"))
-        settling = self._opened(session.context, session.control)
-        settling.go_on(read_arrays(self.store))
-        keeping = _Keeping(session, settling, self._aim)
+        solver = self._opened(session.context)
+        solver.go_on(read_arrays(self.store))
+        keeping = _Keeping(session, solver, self._aim)
         try:
-            settling.settle(self._aim, keeping.report)
+            solver.settle(self._aim, keeping.report)
+            found = solver.measured(every=True) if self._aim is Aim.ALL else None
         except BaseException:
             if not self.store.poisoned:
                 keeping.keep()
             raise
-        self._finish(session, settling)
+        self._finish(session, solver, found)
 
-    def _opened(self, context: ComputeContext, control: Control) -> Settling:
+    def _opened(self, context: ComputeContext) -> EccentricitySolver:
         with open_base(self.store) as base:
-            keys = component_keys(base, self._component, context, control)
-        return Settling(context, keys, build_graph(context, keys, control=control))
+            keys = component_keys(context, base, self._component)
+        return EccentricitySolver(context, keys, build_graph(context, keys))
 
-    def _finish(self, session: Session, settling: Settling) -> None:
-        keys, number, digest = settling.keys, self._component, b""
-        arrays, pairs, least = settling.arrays(), keys[settling.an_end()[None]], key_at(keys, 0)
-        record = ComponentRecord(number, len(keys), settling.diameter, None, None, None, None, least)
-        if self._aim is Aim.ALL:
-            found = settling.measured(every=True)
+    def _finish(self, session: Session, solver: EccentricitySolver, found: Measured | None) -> None:
+        keys, number, digest = solver.keys, self._component, b""
+        arrays, pairs, least = solver.arrays(), keys[solver.an_end()[None]], key_at(keys, 0)
+        record = ComponentRecord(number, len(keys), solver.diameter, None, None, None, None, least)
+        if found is not None:
             arrays["central"], pairs, digest = found.central, found.pairs, arrays["lower"].astype("<i4").tobytes()
             record = found.record(number, len(keys), least)
         stage_component(self.store, record, pairs)
         stage_arrays(self.store, arrays)
-        session.tell(settling.progress(self._aim))
+        session.tell(solver.progress(self._aim))
         whole = hashlib.sha256(pack_record(record.as_dict()) + digest).hexdigest()
-        figures = _figures(settling).as_dict()
+        figures = _figures(solver).as_dict()
         session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 
     def repair(self, session: Session) -> None:
@@ -198,7 +199,7 @@ class Bounding(Job):
         self.store.commit(replace(self.store.state, digest="", figures=Bounded().as_dict()))
 
     def verify(self, check: Check) -> None:
-        check_bounds(self.store, self._component, self._opened(check.context, check.control), check)
+        check_bounds(self.store, self._component, self._opened(check.context), check)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         known = recorded_components(self.store).get(self._component)
@@ -230,14 +231,14 @@ class Bounding(Job):
 class _Keeping:
     """What is told and made durable while searches go on."""
 
-    def __init__(self, session: Session, settling: Settling, aim: Aim) -> None:
-        self._session, self._settling, self._aim = session, settling, aim
+    def __init__(self, session: Session, solver: EccentricitySolver, aim: Aim) -> None:
+        self._session, self._solver, self._aim = session, solver, aim
         self._kept = time.monotonic()
         self._wait = _KEEP_SECONDS
 
     def report(self) -> None:
         """Say how far it is, keep what is due, and leave where the session is to stop."""
-        self._session.tell(self._settling.progress(self._aim))
+        self._session.tell(self._solver.progress(self._aim))
         if time.monotonic() - self._kept >= self._wait:
             self.keep()
         self._session.control.check()
@@ -245,8 +246,8 @@ class _Keeping:
     def keep(self) -> None:
         """Make durable what is proved."""
         store, begun = self._session.store, time.monotonic()
-        stage_arrays(store, self._settling.arrays())
-        self._session.commit(replace(store.state, figures=_figures(self._settling).as_dict()))
+        stage_arrays(store, self._solver.arrays())
+        self._session.commit(replace(store.state, figures=_figures(self._solver).as_dict()))
         self._kept = time.monotonic()
         self._wait = max(_KEEP_SECONDS, (self._kept - begun) / _KEEP_PART)
 
@@ -256,8 +257,8 @@ def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:
     return Table(name, rows[:_MOST_ROWS], title, f"{more:,} rows more" if more > 0 else "")
 
 
-def _figures(settling: Settling) -> Bounded:
-    lower, upper = settling.bounds()
+def _figures(solver: EccentricitySolver) -> Bounded:
+    lower, upper = solver.bounds()
     rows = [{"lower": one, "upper": other, "count": count} for one, other, count in open_intervals(lower, upper)]
     return Bounded(
         len(lower),

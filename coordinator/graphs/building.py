@@ -3,7 +3,7 @@
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
-from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.spaces.faults import stray_move
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, key_at
@@ -17,14 +17,14 @@ from hakoiri.worker.tasks import Array
 MOST_VERTICES = int(np.iinfo(np.int32).max)
 
 
-def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
+def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Graph:
     """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
     An edge has the direction of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
 
     Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
     `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken
-    back although the puzzle says so; `OverBudgetError` if the graph is too large; `StopRun` when `control` says so.
+    back although the puzzle says so; `OverBudgetError` if the graph is too large; `StopRun` if the context says so.
     """
     if len(keys) > MOST_VERTICES:
         raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")
@@ -35,8 +35,7 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, contro
     held = keys.nbytes + looked_up.table.nbytes
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in context.map_chunks("neighbours", arrays, len(keys)):
-        if control is not None:
-            control.check()
+        context.control.check()
         places = np.minimum(looked_up.lower_bounds(successors), len(keys) - 1)
         inside = equal_rows(keys[places], successors)
         sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)

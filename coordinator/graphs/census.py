@@ -16,7 +16,7 @@ from hakoiri.coordinator.graphs.diameter import by_orbits, has_kinds_alone, kind
 from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, bytes_of_pair
 from hakoiri.coordinator.graphs.measuring import in_order, measured, part_name
 from hakoiri.coordinator.layers.search import Reached
-from hakoiri.coordinator.session.session import PartObserver, Session
+from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.joining import Joining, require_places
 from hakoiri.coordinator.spaces.listing import Listing
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
@@ -199,8 +199,7 @@ class Census:
             end = begin + max(1, int(np.searchsorted(together, room, "right")))
             keys, labels = slabs.members(range(begin, end), self._session.control)
             chosen = [component for component in mine if component < end]
-            session, ordered = self._session, in_order(keys, labels, begin)
-            yield from measured(self._context, session.control, session.observer, ordered, chosen)
+            yield from measured(self._context, in_order(keys, labels, begin), chosen)
             mine = mine[len(chosen) :]
 
     def _by_kinds(self, slabs: Slabs, component: int, size: int) -> tuple[ComponentRecord, Keys] | None:
@@ -209,8 +208,7 @@ class Census:
         parts = (keys for keys, _ in slabs.parts([component], session.control))
         if not (kinds := kinds_among(session.puzzle, parts)):
             return None
-        observer = PartObserver(session.observer, part_name(component, size))
-        found = by_orbits(self._context, self._store, kinds, session.control, observer, from_start=False)
+        found = by_orbits(self._context.part(part_name(component, size)), self._store, kinds, from_start=False)
         if self._lists_pairs(size, found.periphery, found.pair_count):
             return None
         return found.record(component, size, min(kind.first for kind in kinds.values())), found.pairs

@@ -18,7 +18,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import scratch_search
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, PartObserver
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.checks import describe_key
 from hakoiri.puzzles.contract import Puzzle
@@ -122,10 +122,7 @@ class _Reach:
     examples: Keys
 
 
-def by_orbits(
-    context: ComputeContext, store: RunStore, kinds: Kinds, control: Control, observer: Observer,
-    from_start: bool = True,
-) -> Measured:  # fmt: skip
+def by_orbits(context: ComputeContext, store: RunStore, kinds: Kinds, from_start: bool = True) -> Measured:
     """The exact answer from one search for each kind of configuration; that of a run `from_start` is the run itself.
 
     Raises `ContradictionError` if configurations that are said to be alike are not.
@@ -139,29 +136,29 @@ def by_orbits(
         if own is not None and number == int(own[0]):
             found.append(_reach(store, puzzle.start, kind.size))
         else:
-            telling = PartObserver(observer, f"from kind {len(found) + 1} of {len(kinds)}")
-            with scratch_search(context, store, kind.first, control, telling) as search:
+            part = context.part(f"from kind {len(found) + 1} of {len(kinds)}")
+            with scratch_search(part, store, kind.first) as search:
                 while search.current.size:
                     search.step()
                 search.commit()
                 found.append(_reach(search.store, kind.first, kind.size))
-        observer.progress(Progress(len(found), len(kinds), "kinds of configurations searched from"))
+        context.tell(Progress(len(found), len(kinds), "kinds of configurations searched from"))
     return _measured(puzzle, found)
 
 
-def kinds_in_graph(puzzle: Puzzle, kinds: Kinds, graph: Graph, members: Keys, control: Control) -> Measured:
+def kinds_in_graph(context: ComputeContext, kinds: Kinds, graph: Graph, members: Keys) -> Measured:
     """Return what `by_orbits` does of a component whose graph is in memory, by a search from one vertex of each kind.
 
     `members` are the keys of the vertices, in increasing order.
     """
     found: list[_Reach] = []
     for kind in kinds.values():
-        control.check()
-        distances = distances_from(graph, int(lower_bounds(members, puzzle.keys([kind.first]))[0]))
+        context.control.check()
+        distances = distances_from(graph, int(lower_bounds(members, context.puzzle.keys([kind.first]))[0]))
         farthest = np.flatnonzero(distances == distances.max())
         examples = members[farthest[:MOST_PAIRS]]
         found.append(_Reach(kind.size, kind.first, int(distances.max()), len(farthest), examples))
-    return _measured(puzzle, found)
+    return _measured(context.puzzle, found)
 
 
 def _reach(store: RunStore, source: Key, kind_size: int) -> _Reach:

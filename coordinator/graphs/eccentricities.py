@@ -37,12 +37,11 @@ _BYTES_OF_PAIR, _COPIES_OF_PAIR = 24, 4
 _COMPARED = 8
 
 _Map = Callable[[Keys], Keys]
-_Tell = Callable[[Progress], None]
 #: Pairs of vertices, each as one number: the first in the high 32 bits.
 _Numbers = NDArray[np.int64]
 
 
-class Settling:
+class EccentricitySolver:
     """A connected graph, vertex v being ``keys[v]``, and what is proved of its eccentricities.
 
     Searches go to the executor where the graph is large enough. Raises `OverBudgetError` where memory is too little.
@@ -82,11 +81,12 @@ class Settling:
         return places[vertices]
 
     def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
-        """Search until all that is wanted is proved. `report` is called after every few searches, and may raise.
+        """Search until all that is wanted is proved.
 
-        `ContradictionError` if what the puzzle says of orbits cannot be.
+        `report` is called after every few searches, and may raise; by default it tells the progress. Raises `StopRun`,
+        and `ContradictionError` if what the puzzle says of orbits cannot be.
         """
-        self._bounds.settle(aim, self._look, *self.plan, report)
+        self._bounds.settle(aim, self._look, *self.plan, report or (lambda: self._context.tell(self.progress(aim))))
         if self._says_alike:
             self._compare_alike()
 
@@ -149,28 +149,25 @@ class Settling:
             first = self._bounds.first
             self._bounds.searched[:] = ~np.isin(first, first[~searched])
 
-    def measured(self, every: bool, tell: _Tell | None = None) -> Measured:
-        """What follows once periphery and centre are settled, `every` one if they are: also how many have which.
-
-        `tell` is called after every few searches for pairs, and may raise.
-        """
+    def measured(self, every: bool) -> Measured:
+        """What follows once periphery and centre are settled, `every` one if they are: also how many have which."""
         lower, upper = self.bounds()
         radius, diameter = int(upper.min()), int(lower.max())
         centre = np.flatnonzero((lower == upper) & (upper == radius))
         periphery = int(((lower == upper) & (lower == diameter)).sum())
-        pairs = self._pairs(diameter, tell)
+        pairs = self._pairs(diameter)
         return Measured(
             diameter, radius, len(centre), periphery, len(pairs), self.keys[pairs], self.keys[centre[:MOST_PAIRS]],
             histogram(lower) if every else None,
         )  # fmt: skip
 
-    def _pairs(self, diameter: int, tell: _Tell | None) -> Vertices:
+    def _pairs(self, diameter: int) -> Vertices:
         """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
         lower, _ = self._bounds.of_all()
         sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
-        return self._in_order(_with_images(self._far(sources, diameter, tell), self._images))
+        return self._in_order(_with_images(self._far(sources, diameter), self._images))
 
-    def _far(self, sources: Vertices, distance: int, tell: _Tell | None = None) -> _Numbers:
+    def _far(self, sources: Vertices, distance: int) -> _Numbers:
         """All pairs of a source and a vertex so far away, in search order, each once; nothing is farther away."""
         chosen = np.zeros(self._size, dtype=np.bool_)
         chosen[sources] = True
@@ -184,8 +181,7 @@ class Settling:
             found.append(_numbers(new[:, 0], new[:, 1]))
             count, searched = count + len(new), searched + len(parts[number])
             self._context.budget.require(f"a list of {count:,} diametral pairs or more", self._held + each * count)
-            if tell is not None:
-                tell(Progress(searched, len(sources), headline="listing diametral pairs"))
+            self._context.tell(Progress(searched, len(sources), headline="listing diametral pairs"))
         return np.concatenate(found)
 
     def _cut(self, sources: Vertices) -> list[Vertices]:

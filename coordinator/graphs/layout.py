@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.graphs.eccentricities import Settling
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.session.session import ComputeContext, Control
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.layout import (
     along_axes,
     choose_pivots,
@@ -21,7 +19,7 @@ from hakoiri.worker.graphs.layout import (
     round_count,
     stress,
 )
-from hakoiri.worker.graphs.searches import Distances, Graph
+from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.kernels import merge
 
 #: A vertex takes, besides its row of distances from the pivots, which is held three times: its places, its moves.
@@ -38,25 +36,22 @@ class Layout:
     stress: float
 
 
-def lay_out(
-    context: ComputeContext, graph: Graph, axes: int, seed: int, control: Control, observer: Observer
-) -> Layout:
+def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Layout:
     """A connected, undirected graph laid out on 2 or 3 axes: for the same seed always the same.
 
     Quickest where the vertices are in the order of a search from the first. Raises `OverBudgetError` where memory is
-    too little, `StopRun` when `control` says so.
+    too little, `StopRun`.
     """
     vertices = len(graph.offsets) - 1
     needed = vertices * (12 * pivot_count(vertices) + _BYTES_BESIDE_ROWS)
     context.budget.require(f"a map of {vertices:,} configurations", needed)
     random = np.random.default_rng(seed)
     pivots = choose_pivots(graph, random)
-    control.check()
+    context.control.check()
     places = pivot_places(pivots, axes)
     headline = f"laying out {vertices:,} configurations"
     for number, _ in enumerate(refined(graph, pivots, places, axes, random), 1):
-        observer.progress(Progress(number, round_count(vertices), "rounds at most", headline))
-        control.check()
+        context.tell(Progress(number, round_count(vertices), "rounds at most", headline))
     found = along_axes(places)
     sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
     return Layout(np.ascontiguousarray(found[:axes].T), stress(graph, found, sources))
@@ -72,17 +67,6 @@ def nearest_layers(puzzle: Puzzle, origin: Key, most: int, control: Control) -> 
         if not len(after) or count > most:
             return layers
         layers.append(after)
-
-
-def all_eccentricities(settling: Settling, control: Control, observer: Observer) -> Distances:
-    """The eccentricity of each vertex; raises `StopRun` when `control` says so."""
-
-    def report() -> None:
-        observer.progress(settling.progress(Aim.ALL))
-        control.check()
-
-    settling.settle(Aim.ALL, report)
-    return settling.bounds()[0]
 
 
 def whole_layers(sizes: Sequence[int], most: int) -> int:

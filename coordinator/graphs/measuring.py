@@ -9,9 +9,9 @@ import numpy as np
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.diameter import Kinds, Measured, by_orbits
-from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.runs.kinds import kind_of
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, PartObserver
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.keys.order import sort_keys
@@ -61,12 +61,12 @@ def in_order(keys: Keys, labels: Labels, base: int) -> Ordered:
     return Ordered(keys[np.argsort(labels, kind="stable")], firsts, base)
 
 
-def component_keys(run: RunStore, component: int, context: ComputeContext, control: Control) -> Keys:
+def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:
     """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
     count = sum(record.size for record in run.layer_records())
     context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
     if not kind_of(run.manifest.mode).from_start:
-        keys, _ = Slabs(run).members(range(component, component + 1), control)
+        keys, _ = Slabs(run).members(range(component, component + 1), context.control)
     else:
         depths = range(0 if component else run.state.depth + 1)
         keys = sort_keys(np.concatenate([run.layout.empty(0), *chain.from_iterable(map(run.blocks, depths))]))
@@ -76,32 +76,31 @@ def component_keys(run: RunStore, component: int, context: ComputeContext, contr
 
 
 def measured_component(
-    context: ComputeContext, run: RunStore, component: int, kinds: Kinds | None, control: Control, observer: Observer,
-    every: bool = False,
-) -> Measured:  # fmt: skip
+    context: ComputeContext, run: RunStore, component: int, kinds: Kinds | None, every: bool = False
+) -> Measured:
     """The exact distances of a component of a finished run: of its `kinds`, else by its graph in memory."""
     if kinds:
-        return by_orbits(context, run, kinds, control, observer)
-    return measured_in_keys(context, component_keys(run, component, context, control), control, observer, every)
+        return by_orbits(context, run, kinds)
+    return measured_in_keys(context, component_keys(context, run, component), every)
 
 
 def measured(
-    context: ComputeContext, control: Control, observer: Observer, ordered: Ordered, components: list[int]
+    context: ComputeContext, ordered: Ordered, components: list[int]
 ) -> Iterator[tuple[ComponentRecord, Keys]]:
     """The records of some components, the largest first, with their diametral pairs."""
     tuning = context.tuning
     large = [component for component in components if ordered.size(component) >= tuning.searched_alone_from]
     for component in large:
-        control.check()
+        context.control.check()
         keys = ordered.part(component, component + 1)
-        found = measured_in_keys(context, keys, control, PartObserver(observer, part_name(component, len(keys))))
+        found = measured_in_keys(context.part(part_name(component, len(keys))), keys)
         yield found.record(component, len(keys), key_at(keys, 0)), found.pairs
     small = sum(ordered.size(component) for component in components[len(large) :])
     most = context.shares.chunk_size(small, context.puzzle.most_successors, context.remote_workers)
     batches = list(_batches(components[len(large) :], ordered, tuning.batch_work, most))
     chunks = (_batch_arrays(ordered, batch) for batch in batches)
     for number, result in context.map_chunks("eccentricities", chunks, small):
-        control.check()
+        context.control.check()
         yield from _batch_records(ordered, batches[number], *result)
 
 
@@ -110,20 +109,13 @@ def part_name(component: int, size: int) -> str:
     return f"component {component} of {size:,} configurations"
 
 
-def measured_in_keys(
-    context: ComputeContext, keys: Keys, control: Control, observer: Observer, every: bool = False
-) -> Measured:
+def measured_in_keys(context: ComputeContext, keys: Keys, every: bool = False) -> Measured:
     """Exact distances of a component, by its graph: `every` eccentricity, or those of its ends."""
     aim = Aim.ALL if every else Aim.ENDS
-
-    def tell(progress: Progress) -> None:
-        observer.progress(progress)
-        control.check()
-
-    tell(Progress(unit="", headline="building the graph"))
-    settling = Settling(context, keys, build_graph(context, keys, control=control))
-    settling.settle(aim, lambda: tell(settling.progress(aim)))
-    return settling.measured(every, tell)
+    context.tell(Progress(unit="", headline="building the graph"))
+    solver = EccentricitySolver(context, keys, build_graph(context, keys))
+    solver.settle(aim)
+    return solver.measured(every)
 
 
 def _batches(components: list[int], ordered: Ordered, work: int, most: int) -> Iterator[range]:

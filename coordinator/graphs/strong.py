@@ -7,20 +7,20 @@ ones Borassi et al., "Fast diameter and radius BFS-based computation in (weakly 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.diameter import interval_progress
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.session.session import ComputeContext, Control
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.worker.graphs.components import inner_graph, part_of
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
-from hakoiri.worker.graphs.strong import Bounds, Diameters, bounded_diameter, condensation, strong_labels
+from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
 from hakoiri.worker.tasks import Arrays
 
 #: What the search in depth takes of a vertex; then labels, order and places.
@@ -105,25 +105,23 @@ class _Parts:
         return part_of(self.graph, int(self.firsts[begin]), last)
 
 
-def strong_components(
-    context: ComputeContext, keys: Keys, weak: int, control: Control, observer: Observer
-) -> StrongComponents:
+def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongComponents:
     """Those of a closed set of configurations, `keys` in increasing order, all of them measured.
 
-    Raises `OverBudgetError` where memory is too little, `StopRun` where `control` wants so; nothing is kept then.
+    Raises `OverBudgetError` where memory is too little, `StopRun`; nothing is kept then.
     """
-    observer.progress(Progress(len(keys), headline="looking at the moves"))
-    graph = build_graph(context, keys, control=control)
+    context.tell(Progress(len(keys), headline="looking at the moves"))
+    graph = build_graph(context, keys)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
     # Moves within components are put in their order.
     room = taken + graph.targets.nbytes + _VERTEX_BYTES * len(keys)
     context.budget.require(f"the strong components of {len(keys):,} configurations", room)
-    observer.progress(Progress(len(keys), headline="looking for strong components"))
-    parts = _parts(graph, control)
+    context.tell(Progress(len(keys), headline="looking for strong components"))
+    parts = _parts(graph, context.control)
     # The moves between components are not needed any more.
     del graph
-    control.check()
-    found = _measured(context, parts, keys.nbytes, control, observer)
+    context.control.check()
+    found = _measured(context, parts, keys.nbytes)
     components = [
         StrongComponent(
             component,
@@ -169,7 +167,7 @@ def _parts(graph: Graph, control: Control) -> _Parts:
     return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes), condensed)
 
 
-def _measured(context: ComputeContext, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:
+def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
     """A row for each component, in order; see `all_diameters`."""
     found, done = np.empty((len(parts), 3), dtype=np.int32), 0
     while done < len(parts) and parts.size(done) >= context.tuning.searched_here_from:
@@ -177,29 +175,18 @@ def _measured(context: ComputeContext, parts: _Parts, held: int, control: Contro
         graph = parts.part(done, done + 1)
         needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(done)
         context.budget.require(f"a strong component of {parts.size(done):,} configurations", held + needed)
-        found[done] = bounded_diameter(graph, _telling(control, observer))
+        found[done] = bounded_diameter(graph, lambda known: context.tell(interval_progress(known.lower, known.upper)))
         found[done, 1:] += np.int32(parts.firsts[done])
         done += 1
     batches = list(_batches(parts, done, context.tuning))
     left = int(parts.firsts[-1] - parts.firsts[done])
     for number, (rows,) in context.map_chunks("diameters", (_arrays(parts, batch) for batch in batches), left):
-        control.check()
         batch = batches[number]
         found[batch.start : batch.stop] = rows
         found[batch.start : batch.stop, 1:] += np.int32(parts.firsts[batch.start])
         done += len(batch)
-        observer.progress(Progress(done, len(parts), "strong components measured"))
+        context.tell(Progress(done, len(parts), "strong components measured"))
     return found
-
-
-def _telling(control: Control, observer: Observer) -> Callable[[Bounds], None]:
-    """Asks whether to go on, and tells of bounds."""
-
-    def check(bounds: Bounds) -> None:
-        control.check()
-        observer.progress(interval_progress(bounds.lower, bounds.upper))
-
-    return check
 
 
 def _arrays(parts: _Parts, batch: range) -> Arrays:

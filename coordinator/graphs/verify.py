@@ -140,8 +140,7 @@ class CensusVerifier(Verifier):
         if not (kinds := kinds_among(self._puzzle, parts)):
             self._report.damage(f"component {record.component}: of its pairs only some are stored")
             return
-        found = by_orbits(self._context, self._store, kinds, self._control, self._observer, from_start=False)
-        self._check_by_symmetry(record, found)
+        self._check_by_symmetry(record, by_orbits(self._context, self._store, kinds, from_start=False))
 
     def _is_listed(self, record: ComponentRecord) -> bool:
         """Whether a component was measured with its graph in memory, so that all diametral pairs are there."""
@@ -180,7 +179,7 @@ class CensusVerifier(Verifier):
         long = self._full and len(members) * (len(members) + len(graph.targets)) > _MOST_STEPS
         if long and (kinds := kinds_among(self._puzzle, [members])):
             self._report.sampled = True
-            self._check_by_symmetry(record, kinds_in_graph(self._puzzle, kinds, graph, members, self._control))
+            self._check_by_symmetry(record, kinds_in_graph(self._context, kinds, graph, members))
             return
         stored, listed = read_pairs(self._store, record.component), self._is_listed(record)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)

@@ -12,7 +12,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.between import levels_back, levels_on, moves_back
 from hakoiri.coordinator.layers.search import LayeredSearch, scratch_search
-from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.steps.window import Layer
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Puzzle
@@ -74,14 +74,12 @@ class Meeting(NamedTuple):
     there: LayeredSearch | None
 
 
-def search_path(
-    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
-) -> list[Key] | None:
+def search_path(context: ComputeContext, run: RunStore, source: Key, target: Key | None) -> list[Key] | None:
     """A shortest path from `source` to `target`, or to the nearest goal where that is ``None``; else ``None``.
 
     Of several goals it is the least, of several paths always the same. The layers searched lie on disk, beside `run`.
     """
-    with _search(context, run, source, target, control) as met:
+    with _search(context, run, source, target) as met:
         if met is None:
             return None
         here, keys, there = met
@@ -89,11 +87,9 @@ def search_path(
         return [*_path_to(here, middle), *(_path_to(there, middle)[-2::-1] if there else [])]
 
 
-def search_levels(
-    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
-) -> list[Keys] | None:
+def search_levels(context: ComputeContext, run: RunStore, source: Key, target: Key | None) -> list[Keys] | None:
     """The levels of all shortest paths (`coordinator.layers.between`); ``None`` where there is no path."""
-    with _search(context, run, source, target, control) as met:
+    with _search(context, run, source, target) as met:
         if met is None:
             return None
         here, batches, there = met
@@ -107,32 +103,30 @@ def search_levels(
 
 
 @contextmanager
-def _search(
-    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
-) -> Iterator[Meeting | None]:
+def _search(context: ComputeContext, run: RunStore, source: Key, target: Key | None) -> Iterator[Meeting | None]:
     """Search until shortest paths are found: from both ends where that is possible."""
     if target is None or moves_back(context.puzzle) is None:
-        with scratch_search(context, run, source, control) as search:
+        with scratch_search(context, run, source) as search:
             yield _reach(search, target)
         return
     half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
     with (
-        _turned_round(half, control) as other,
-        scratch_search(half, run, source, control) as here,
-        scratch_search(other, run, target, control) as there,
+        _turned_round(half) as other,
+        scratch_search(half, run, source) as here,
+        scratch_search(other, run, target) as there,
     ):
         yield _meet(here, there)
 
 
 @contextmanager
-def _turned_round(context: ComputeContext, control: Control) -> Iterator[ComputeContext]:
+def _turned_round(context: ComputeContext) -> Iterator[ComputeContext]:
     """The same with all moves made backwards, where it matters which way they lead."""
     puzzle = context.puzzle
     if not isinstance(puzzle, Reversible):
         yield context
         return
     turned = Backwards(puzzle)
-    with closing(ThreadExecutor(turned, context.local.workers, control)) as threads:
+    with closing(ThreadExecutor(turned, context.local.workers, context.control)) as threads:
         yield replace(context, puzzle=turned, executor=threads, local=threads)
 
 
@@ -159,9 +153,9 @@ def _reach(search: LayeredSearch, target: Key | None) -> Meeting | None:
     return None
 
 
-def search_farthest(context: ComputeContext, run: RunStore, source: Key, control: Control) -> list[Key]:
+def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list[Key]:
     """A shortest path from `source` to the least of the configurations farthest from it."""
-    with scratch_search(context, run, source, control) as search:
+    with scratch_search(context, run, source) as search:
         while search.current.size:
             search.step()
         search.commit()

@@ -16,7 +16,7 @@ import numpy as np
 
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.session.places import Maker
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace, Worth
 from hakoiri.coordinator.steps.step import LayerStep
@@ -266,9 +266,7 @@ class LayeredSearch:
 
 
 @contextmanager
-def scratch_search(
-    context: ComputeContext, run: RunStore, start: Key, control: Control, observer: Observer | None = None
-) -> Iterator[LayeredSearch]:
+def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
     """A search that leaves nothing behind, within the memory of `context`; its layers lie beside those of `run`."""
     with scratch_store(run) as store:
-        yield LayeredSearch(Session(store, context, control, observer or SilentObserver()), start)
+        yield LayeredSearch(Session(store, context), start)

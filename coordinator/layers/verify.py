@@ -50,7 +50,7 @@ class LayersVerifier(Verifier):
             self._passed: _Passed | None = None
             if self._full and not self._puzzle.undirected:
                 scratch = stack.enter_context(scratch_store(self._store))
-                self._passed = _Passed(Session(scratch, self._context, self._control, self._observer))
+                self._passed = _Passed(Session(scratch, self._context))
             for depth in range(self._deepest + 1):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)

@@ -74,7 +74,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         prepare(job.load_kernels, lambda count: _compiling(job.puzzle, count, control, observer))
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
-            session = Session(store, context, control, observer)
+            session = Session(store, context)
             if repair:
                 job.repair(session)
             _work(job, session)

@@ -16,7 +16,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
     "study": ("hakoiri.coordinator.deals.study", "StudyDeals"),
     "hardest": ("hakoiri.coordinator.goals.job", "Hardest"),
-    "eccentricities": ("hakoiri.coordinator.graphs.bounding", "Bounding"),
+    "eccentricities": ("hakoiri.coordinator.graphs.bounding", "EccentricityJob"),
     "sizes": ("hakoiri.coordinator.families.sizes", "StudySizes"),
     "boards": ("hakoiri.coordinator.families.boards", "StudyBoards"),
     "hunt": ("hakoiri.coordinator.deals.hunt", "HuntDeals"),

@@ -55,29 +55,28 @@ def verify_run(
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
         for depth in depths:
             report.count("layers")
-            for fault in _faults_of(context, store, depth, control):
+            for fault in _faults_of(context, store, depth):
                 report.damage(fault)
-            control.check()
-            observer.progress(Progress(depth + 1, len(depths), "layers checked"))
+            context.tell(Progress(depth + 1, len(depths), "layers checked"))
         if not report.ok:
             return report
         for fault in check_disjoint(store, list(depths), context.shares.layer_bytes // store.layout.bytes):
             report.fault(fault)
         try:
-            job.verify(Check(full, report, context, control, observer))
+            job.verify(Check(full, report, context))
         except DamagedError as error:
             report.damage(str(error))
     return report
 
 
-def _faults_of(context: ComputeContext, store: RunStore, depth: Depth, control: Control) -> Iterable[str]:
+def _faults_of(context: ComputeContext, store: RunStore, depth: Depth) -> Iterable[str]:
     """The faults of one stored layer; a large one is looked at in chunks first, which say whether there are any."""
     with suppress(DamagedError):
         record = store.layer_record(depth)
         if context.budget.distributes(record.size):
             size, lanes = 0, NOTHING
             for _, (found,) in context.executor.map("audit", _blocks_of(store, depth)):
-                control.check()
+                context.control.check()
                 if not len(found):
                     break
                 size, lanes = size + int(found[0]), add_lanes(lanes, (int(found[1]), int(found[2])))

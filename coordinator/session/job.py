@@ -14,7 +14,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session
+from hakoiri.coordinator.session.session import ComputeContext, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, require_seconds, require_within
 from hakoiri.puzzles.keys.layout import Key
@@ -136,14 +136,12 @@ class Report:
 class Check:
     """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
 
-    `context` has the memory that it may take.
+    `context` has the memory that it may take, what may stop it, and who watches.
     """
 
     full: bool
     report: Report
     context: ComputeContext
-    control: Control
-    observer: Observer
 
     def places(self, count: int, size: int, salt: int) -> Array:
         """The places of what is looked at, in order: all, or without `full` a sample of `size`."""

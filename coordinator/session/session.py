@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.breaking import Breaking
@@ -165,9 +165,10 @@ class Threads(Executor, Protocol):
 
 @dataclass(frozen=True)
 class ComputeContext:
-    """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may use.
+    """All that computing needs: a puzzle, an executor for its chunks, memory, what may stop it, and who watches.
 
-    `executor` is `local` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
+    `local` are threads of this process, and `executor` is `local` where there are no workers elsewhere. `shares` is the
+    budget cut up for the layer step.
     """
 
     puzzle: Puzzle
@@ -175,6 +176,17 @@ class ComputeContext:
     local: Threads
     budget: Budget
     shares: Shares
+    control: Control
+    observer: Observer
+
+    def part(self, name: str) -> Self:
+        """The same for a part of the work, whose name is before each headline."""
+        return replace(self, observer=PartObserver(self.observer, name))
+
+    def tell(self, progress: Progress) -> None:
+        """Say how far the work is; raise `StopRun` if it is to stop."""
+        self.observer.progress(progress)
+        self.control.check()
 
     @property
     def tuning(self) -> Tuning:
@@ -203,11 +215,11 @@ class ComputeContext:
 
 
 class Session:
-    """One process's time with an open run: what it computes with, what may stop it, who watches, and its commits."""
+    """One process's time with an open run: what it computes with, and its commits."""
 
-    def __init__(self, store: RunStore, context: ComputeContext, control: Control, observer: Observer) -> None:
+    def __init__(self, store: RunStore, context: ComputeContext) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
-        self.control, self.observer = control, observer
+        self.control, self.observer = context.control, context.observer
         self.places = context.executor.places
         self.places.go_on(store.state.places)
         self._progress = store.state.progress

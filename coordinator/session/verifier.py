@@ -27,7 +27,7 @@ class Verifier:
     def __init__(self, store: RunStore, puzzle: Puzzle, check: Check) -> None:
         self._store, self._puzzle = store, puzzle
         self._full, self._report, self._places = check.full, check.report, check.places
-        self._context, self._control, self._observer = check.context, check.control, check.observer
+        self._context, self._control, self._observer = check.context, check.context.control, check.context.observer
 
     def _successors_of(self, keys: Keys) -> list[set[Key]]:
         """The successors of each key by the reference rules; where the kernel gives others, that is reported."""

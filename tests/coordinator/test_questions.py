@@ -21,7 +21,7 @@ from hakoiri.coordinator.graphs import bounding, diameter
 from hakoiri.coordinator.graphs.bounding import make_bounding
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.diameter import MOST_PAIRS
-from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, sorted_pairs
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
 from hakoiri.coordinator.graphs.measuring import measured_in_keys
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -187,7 +187,7 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
         graph = build_graph(context, keys)
-        found = measured_in_keys(context, keys, Control(), SilentObserver(), every=True)
+        found = measured_in_keys(context, keys, every=True)
     exact = all_eccentricities(graph)
     periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
     assert found.eccentricities == histogram(exact)
@@ -210,7 +210,7 @@ def test_a_list_of_pairs_is_within_the_memory() -> None:
     for memory in range(50_000, 400_000, 5_000):
         with open_context(puzzle, spec, Resources(workers=1, memory=memory), Control(), SilentObserver()) as context:
             try:
-                found = measured_in_keys(context, keys, Control(), SilentObserver())
+                found = measured_in_keys(context, keys)
             except OverBudgetError as error:
                 refused.append(str(error))
             else:
@@ -240,7 +240,7 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
     with local_context(puzzle, Resources(workers=1)) as context:
         keys = puzzle.keys(range(12))
         with pytest.raises(ContradictionError, match="frucht says that configurations are alike that are not"):
-            measured_in_keys(context, keys, Control(), SilentObserver())
+            measured_in_keys(context, keys)
 
 
 @pytest.mark.parametrize(("name", "alone"), [("pancakes", True), ("hanoi", False), ("klotski", False)])
@@ -264,14 +264,14 @@ def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
     puzzle = spec.build()
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
-        settling = Settling(context, keys, build_graph(context, keys))
+        solver = EccentricitySolver(context, keys, build_graph(context, keys))
         bounds = np.zeros(len(keys), dtype=np.int32)
         images = [np.searchsorted(keys, image(keys)) for image in puzzle.symmetry_maps()]
         assert images
         for count in range(len(keys)):
             kept = np.packbits(np.arange(len(keys)) < count)
-            settling.go_on({"lower": bounds, "upper": bounds, "searched": kept})
-            searched = np.unpackbits(settling.arrays()["searched"], count=len(keys))
+            solver.go_on({"lower": bounds, "upper": bounds, "searched": kept})
+            searched = np.unpackbits(solver.arrays()["searched"], count=len(keys))
             assert all((searched[image] == searched).all() for image in images)
 
 
@@ -286,7 +286,7 @@ def test_the_least_memory_for_eccentricities_is_enough() -> None:
             graph = build_graph(context, keys)
             given = replace(context, budget=replace(context.budget, memory=memory))
             try:
-                return Settling(given, keys, graph).plan[0] == 1
+                return EccentricitySolver(given, keys, graph).plan[0] == 1
             except OverBudgetError:
                 return False
 
@@ -314,15 +314,15 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
         resources = Resources(workers=2, memory=len(keys) * needed, farm_from=0)
         with open_context(small_run.puzzle, small_run.spec, resources, Control(), SilentObserver()) as context:
             try:
-                settling = Settling(context, keys, graph)
+                solver = EccentricitySolver(context, keys, graph)
             except OverBudgetError as error:
                 assert not plans
                 assert re.fullmatch(r"give memory \d+MB", " ".join(error.steps[0]))
                 continue
-            if settling.plan not in plans:
-                plans.append(settling.plan)
-                settling.settle(Aim.ALL)
-                assert settling.measured(every=True).diameter == exact.diameter
+            if solver.plan not in plans:
+                plans.append(solver.plan)
+                solver.settle(Aim.ALL)
+                assert solver.measured(every=True).diameter == exact.diameter
     assert plans == [(1, 64), (2, 64), (2, 256)]
 
 

@@ -61,7 +61,7 @@ def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> Non
     with RunStore(directory, writable=True) as store:
         job = open_job(store)
         with open_context(job.puzzle, HANOI, Resources(workers=1), control, observer) as context:
-            opened, before = Session(store, context, control, observer), store.read_state()
+            opened, before = Session(store, context), store.read_state()
             assert opened.commit_staged(before) is before
             assert store.read_state() == before
             store.put_layer(0, job.puzzle.keys([job.puzzle.start]), goals=0)

@@ -1,6 +1,7 @@
 """Strong components of directed graphs and their diameters against networkx, in every way of measuring them."""
 
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -17,13 +18,14 @@ from hakoiri.coordinator.graphs import building as graphing
 from hakoiri.coordinator.graphs import strong
 from hakoiri.coordinator.graphs.strong import StrongComponents, strong_components
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.graphs.strong import transposed
 from tests.support.refusals import refused
@@ -58,9 +60,9 @@ class Drawn(Puzzle):
 
     def found(self, tuning: Tuning, control: Control | None = None) -> StrongComponents:
         """Its strong components."""
-        with local_context(self, Resources(tuning=tuning)) as context:
+        with local_context(self, Resources(tuning=tuning), control) as context:
             keys = self.keys([3 * vertex + 1 for vertex in range(self.vertices)])
-            return strong_components(context, keys, 1, control or Control(), SilentObserver())
+            return strong_components(context, keys, 1)
 
 
 @st.composite
@@ -137,8 +139,10 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, looks = Random(1), []
     edges = {(vertex, (vertex + 1) % 400) for vertex in range(400)}
     edges |= {(rng.randrange(400), rng.randrange(400)) for _ in range(60)}
-    look = strong.Bounds.look_from
-    monkeypatch.setattr(strong.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source))
+    look = bounding.Bounds.look_from
+    monkeypatch.setattr(
+        bounding.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source)
+    )
     assert_right(Drawn(400, edges).found(BOUNDED), 400, edges)
     assert len(looks) < 100
     assert len(set(looks)) == len(looks)
@@ -164,7 +168,7 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     assert list(only.pair) == ints(exact.pairs[0])
     with local_context(small_run.puzzle, Resources(tuning=BOUNDED)) as context:
         # The directed way finds the same.
-        directed = strong_components(context, small_run.configurations()[0], 1, Control(), SilentObserver())
+        directed = strong_components(context, small_run.configurations()[0], 1)
     assert [(one.size, one.diameter) for one in directed.components] == [(248, exact.diameter)]
     census = whole_run.strong_components()
     assert (census.configurations, census.strong, census.single) == (65_880, 898, 0)
@@ -214,9 +218,9 @@ def test_it_can_be_stopped() -> None:
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     with local_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
-        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory, tuning=HERE), usual.shares)
+        poor = replace(usual, budget=Budget(memory, tuning=HERE))
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
-        strong_components(poor, keys, 1, Control(), SilentObserver())
+        strong_components(poor, keys, 1)
 
 
 def test_moves_between_components_take_no_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +236,7 @@ def test_moves_between_components_take_no_memory_of_their_own(monkeypatch: pytes
         keys = puzzle.layout.pack(range(vertices))
         tracemalloc.start()
         try:
-            found = strong_components(context, keys, 1, Control(), SilentObserver())
+            found = strong_components(context, keys, 1)
             taken = tracemalloc.get_traced_memory()[1] + keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
         finally:
             tracemalloc.stop()

@@ -254,7 +254,7 @@ class Manner(NamedTuple):
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
             main, frail = PlainRedis(self.forgets(), self.room), [FrailRedis(n, 3_000) for n in range(self.hosts)]
             far = Elsewhere(puzzle, self.elsewhere, control, resources.tuning, PlainDepots(main, frail))
-            yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers))
+            yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers), control, observer)
 
 
 def _now_and_then() -> Callable[[], int]:

@@ -62,9 +62,12 @@ class Countdown:
             self._act()
 
 
-def local_context(puzzle: Puzzle, resources: Resources | None = None) -> AbstractContextManager[ComputeContext]:
+def local_context(
+    puzzle: Puzzle, resources: Resources | None = None, control: Control | None = None
+) -> AbstractContextManager[ComputeContext]:
     """Threads of this process."""
-    return open_context(puzzle, PuzzleSpec(puzzle.name), resources or Resources(), Control(), SilentObserver())
+    spec, control = PuzzleSpec(puzzle.name), control or Control()
+    return open_context(puzzle, spec, resources or Resources(), control, SilentObserver())
 
 
 def essence(run: Run) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.eccentricities import images_of
 from hakoiri.coordinator.session.resources import Budget
-from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -463,7 +463,9 @@ class OneWay(Klotski):
 def context(puzzle: Klotski, chunk: int | None) -> Iterator[ComputeContext]:
     with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
         budget = Budget(1 << 30, chunk)
-        yield ComputeContext(puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0))
+        yield ComputeContext(
+            puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0), Control(), SilentObserver()
+        )
 
 
 @pytest.mark.parametrize("chunk", [None, 1_000])
