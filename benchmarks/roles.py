@@ -102,11 +102,13 @@ class Team:
     """A control Redis, data Redis and workers, until the block ends: on this machine, or on the hosts of a network.
 
     `hosts`: how many workers each has. With a network the control Redis, the coordinator and the data Redis if there is
-    `ONE` are on its host `CONTROL`.
+    `ONE` are on its host `CONTROL`, whose address is then given as one of data Redis.
     """
 
     def __init__(self, hosts: Mapping[str, int], depots: str = ONE, network: Network | None = None) -> None:
         self._hosts, self._depots, self._network = hosts, depots, network
+        # No worker shows from the address of a data Redis that has a host for itself.
+        self._allowed = self._address(CONTROL) if network and depots == ONE else ""
 
     def __enter__(self) -> "Team":
         with ExitStack() as stack:
@@ -119,7 +121,8 @@ class Team:
                 self._stores.append(store)
                 for name in users:
                     with self._on(name):
-                        workers.append(stack.enter_context(_workers(self._control.url, store.url, self._hosts[name])))
+                        team = _workers(self._control.url, store.url, self._hosts[name], self._allowed)
+                        workers.append(stack.enter_context(team))
             self._workers = workers
             self._await()
             self.run(_FIRST)
@@ -136,7 +139,7 @@ class Team:
         for server in (self._control, *self._stores):
             server.client.config_resetstat()
         with self._on(CONTROL):
-            ended = run_here([*arguments, "--redis", self._control.url], self._data)
+            ended = run_here(self._distributed(arguments), self._data)
         cpu = {role: spent - before[role] for role, spent in team.cpu().items()}
         control = [self._control.client.info("all")]
         stores = [store.client.info("all") for store in self._stores]
@@ -152,13 +155,17 @@ class Team:
         """Processor seconds by role of any command that takes ``--redis``."""
         team = self._watched()
         before = team.cpu()
-        coordinator = cpu_of([*command, "--redis", self._control.url], data)
+        coordinator = cpu_of(self._distributed(command), data)
         return {"coordinator": coordinator} | {role: spent - before[role] for role, spent in team.cpu().items()}
 
     def watch(self, arguments: Sequence[str]) -> tuple[Spent, list[Moment]]:
         """A run by these workers, looked at after each layer: `Spent` has the coordinator's part, looking included."""
         with self._on(CONTROL):
-            return watched_here([*arguments, "--redis", self._control.url], self._data, self._watched())
+            return watched_here(self._distributed(arguments), self._data, self._watched())
+
+    def _distributed(self, arguments: Sequence[str]) -> list[str]:
+        allowed = ["--data-networks", self._allowed] if self._allowed else []
+        return [*arguments, "--redis", self._control.url, *allowed]
 
     def _watched(self) -> Watched:
         processes = {
@@ -209,9 +216,9 @@ def _server(there: AbstractContextManager[None], address: str) -> Iterator[_Serv
 
 
 @contextmanager
-def _workers(control: str, store: str, count: int) -> Iterator[int]:
-    """The supervisor of some workers: its process number."""
-    settings = {"HAKOIRI_REDIS": control, "HAKOIRI_DATA_REDIS": store}
+def _workers(control: str, store: str, count: int, allowed: str) -> Iterator[int]:
+    """Start `count` workers, to which data Redis at the addresses `allowed` may send; gives their supervisor's id."""
+    settings = {"HAKOIRI_REDIS": control, "HAKOIRI_DATA_REDIS": store, "HAKOIRI_DATA_NETWORKS": allowed}
     quiet = subprocess.DEVNULL
     team = subprocess.Popen(
         [HAKOIRI, "worker", "-n", str(count)], env=os.environ | settings, stdout=quiet, stderr=quiet
