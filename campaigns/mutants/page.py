@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from campaigns.mutants.sites import ROOT
+from campaigns.mutants.sites import ROOT, mutants
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "mutants.md"
@@ -77,8 +77,15 @@ def page(rows: list[dict[str, Any]], judgements: Mapping[str, Mapping[str, Any]]
     return _BEGINS + "\n".join(lines) + "\n" + _JUDGED_BEGINS + "\n".join(told) + "\n"
 
 
+def standing(rows: Iterable[dict[str, Any]], root: Path = ROOT) -> list[dict[str, Any]]:
+    """Return the rows of mutants whose code still exists."""
+    names = {mutant.name for mutant in mutants(0, root)}
+    return [row for row in rows if row["mutant"] in names]
+
+
 def publish(rows: list[dict[str, Any]]) -> None:
-    """Write the results and the page."""
+    """Write the results and the page, without mutants of code that is gone."""
+    rows = standing(rows)
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(rows, judged()), encoding="utf-8")
 

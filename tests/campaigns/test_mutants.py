@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.mutants.entered import read_entered
-from campaigns.mutants.page import PAGE, RESULTS, judged, last_rows, page
+from campaigns.mutants.page import PAGE, RESULTS, judged, last_rows, page, standing
 from campaigns.mutants.sites import mutants
 from tests.support.reading import ROOT
 
@@ -110,6 +110,16 @@ def test_the_page_counts_first_and_last_outcomes() -> None:
     assert "- `storage/a.py three`: `a < b -> a <= b`: noticed by `t::t`" in made
     assert "- `storage/a.py four`: `a < b -> a <= b`: no effect: equal" in made
     assert "- `storage/a.py five`: `a < b -> a <= b`: not judged" in made
+
+
+def test_rows_of_code_that_is_gone_are_dropped(tree: Path) -> None:
+    names = [mutant.name for mutant in mutants(1, tree)]
+    rows: list[dict[str, object]] = [{"mutant": name, "outcome": "noticed"} for name in names]
+    thing = tree / "storage" / "thing.py"
+    thing.write_text(SOURCE.replace("höhe < LIMIT", "höhe == LIMIT"), encoding="utf-8")
+    left = [row["mutant"] for row in standing(rows, tree)]
+    assert left == [name for name in names if "storage" not in name or "höhe < LIMIT" not in name]
+    assert len(left) == len(names) - 2
 
 
 def test_the_page_is_made_from_the_results_and_names_tests_that_exist() -> None:
