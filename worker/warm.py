@@ -43,7 +43,7 @@ def compiling(puzzle: Puzzle) -> str:
 
 def load_all_kernels(puzzle: Puzzle) -> None:
     """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
-    load_search_kernels(puzzle)
+    load_shuffle_kernels(puzzle)
     load_graph_kernels(puzzle)
     load_retracting_kernels(puzzle)
     load_layout_kernels()
@@ -60,7 +60,6 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     if puzzle.has_mirrors:
         puzzle.canonical(keys)
     parts = [successors, keys] if len(successors) else [keys]
-    flow_of(puzzle, keys, _expansion(puzzle, keys))
     table = partition_by(keys, 1).table
     scatter(parts[0], table)
     layer = merge(parts, [keys[:0]])
@@ -74,11 +73,18 @@ def load_search_kernels(puzzle: Puzzle) -> None:
         merge_sorted([layer, layer])
     unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
-    if layer.ndim == 1:
-        _load_bitmap_kernels(layer)
     if isinstance(puzzle, Placements):
         # No roots: a whole tree would take too long.
         puzzle.count_subtrees(keys[:0])
+
+
+def load_shuffle_kernels(puzzle: Puzzle) -> None:
+    """The same for a search by layers in which workers take part."""
+    load_search_kernels(puzzle)
+    keys = puzzle.keys([puzzle.start])
+    flow_of(puzzle, keys, _expansion(puzzle, keys))
+    if keys.ndim == 1:
+        _load_bitmap_kernels(keys)
 
 
 def _load_bitmap_kernels(layer: Keys) -> None:
@@ -199,7 +205,7 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
 
 def kernels_of(task: str) -> Loader:
     """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
-    return _LOADERS.get(task, load_search_kernels)
+    return _LOADERS.get(task, load_shuffle_kernels)
 
 
 #: Of the tasks that call other kernels than a search by layers.

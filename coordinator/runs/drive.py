@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from hakoiri.coordinator.errors import ContradictionError, StopRun, UntrustedError
@@ -71,7 +72,8 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
         # Every kernel before the clock of the run starts.
-        prepare(job.load_kernels, lambda count: _compiling(job.puzzle, count, control, observer))
+        load = partial(job.load_kernels, resources.redis is not None)
+        prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context)

@@ -24,7 +24,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.warm import Loader, load_search_kernels
+from hakoiri.worker.warm import Loader, load_search_kernels, load_shuffle_kernels
 
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
@@ -170,10 +170,12 @@ class Job(ABC):
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
 
-    def load_kernels(self) -> None:
-        """Load all `kernels`, or compile them."""
+    def load_kernels(self, by_workers: bool) -> None:
+        """Load all `kernels`, or compile them, and those of layer steps by workers if these take part."""
         for load in self.kernels:
             load(self.puzzle)
+            if by_workers and load is load_search_kernels:
+                load_shuffle_kernels(self.puzzle)
 
     @classmethod
     def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:

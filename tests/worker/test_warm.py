@@ -4,16 +4,18 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from hakoiri.worker.tasks import SHUFFLES, TASKS
-from hakoiri.worker.warm import _LOADERS, kernels_of, load_search_kernels
+from hakoiri.worker.warm import _LOADERS, kernels_of, load_shuffle_kernels
 
 
 def test_a_task_has_the_kernels_of_its_family() -> None:
     assert _LOADERS.keys() <= TASKS.keys(), "a task that there is not"
-    assert {kernels_of(half) for half in SHUFFLES} == {load_search_kernels}
+    assert {kernels_of(half) for half in SHUFFLES} == {load_shuffle_kernels}
     for family in ({"forest", "neighbours"}, {"look", "pairs", "searches"}, {"move", "play"}):
         (load,) = {kernels_of(task) for task in family}
-        assert load is not load_search_kernels
+        assert load is not load_shuffle_kernels
 
 
 def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them() -> None:
@@ -22,3 +24,12 @@ def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them() -> None:
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(said) == 8
     assert [task for task, kernels in map(json.loads, said) if kernels] == []
+
+
+@pytest.mark.parametrize("puzzle", ["klotski", "gap"])
+def test_a_run_by_threads_loads_all_that_it_calls_and_nothing_of_workers(puzzle: str) -> None:
+    words = [sys.executable, "-m", "tests.support.loaded", puzzle]
+    before, while_working = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    assert "_lanes" in before
+    assert {"_flow", "_fill_of", "_set_words"}.isdisjoint(before)
+    assert while_working == []
