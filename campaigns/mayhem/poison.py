@@ -52,7 +52,7 @@ class Poisoned:
             self.runs.append(self.scene.hakoiri.here(*line, *options, "--json").json["run"])
 
     def status(self, number: int) -> str:
-        """The status of run 0, the poisonous one, or 1, the good one; empty if there is none."""
+        """Return the status of run 0 (poisonous) or run 1 (good); empty if there is no such run."""
         with suppress(FileNotFoundError, StorageError), Ledger(self.scene.hakoiri.data / self.runs[number]) as ledger:
             return ledger.state.status
         return ""

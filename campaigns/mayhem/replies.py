@@ -39,7 +39,7 @@ def _reply(chance: random.Random, depth: int) -> bytes:
 
 
 class _Connection:
-    """What a parser needs of a connection, and of its socket, that brings some bytes and then closes."""
+    """A connection, and its socket, as far as a parser uses them: gives some bytes and then closes."""
 
     socket_timeout, encoder = 5.0, Encoder("utf-8", "strict", False)  # type: ignore[no-untyped-call]
 
@@ -47,12 +47,12 @@ class _Connection:
         self._sock, self._left = self, BytesIO(content)
 
     def settimeout(self, seconds: float) -> None:
-        """It does not wait."""
+        """Do nothing: no call waits."""
 
     def recv(self, size: int) -> bytes:
-        """Some bytes."""
+        """Return at most `size` bytes."""
         return self._left.read(size)
 
     def recv_into(self, view: memoryview) -> int:
-        """The same."""
+        """Read into `view` and return how many bytes were read."""
         return self._left.readinto(view)

@@ -48,16 +48,16 @@ class Service:
 
     @property
     def lives(self) -> bool:
-        """Whether it has not ended."""
+        """True until the process has ended."""
         return self.process.process.poll() is None
 
     @property
     def megabytes(self) -> float:
-        """MB of its own memory and that of its children; pages that several share count once."""
+        """Return the MB of its memory and that of its children; shared pages count once."""
         return megabytes(self.process.pid)
 
     def fill_disk(self, seconds: float) -> None:
-        """Leave no block free for so long."""
+        """Keep the disk full for so many seconds."""
         ballast, usage = self.place / _BALLAST, os.statvfs(self.place)
         with ballast.open("wb") as file, suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, max(1, usage.f_bavail * usage.f_frsize))
@@ -79,13 +79,13 @@ class Driver(Service):
         self._over = set[str]()
 
     def queue(self, work: Work) -> None:
-        """Have it drive a good run; none where its disk is full just then."""
+        """Queue a good run; none if its disk is full."""
         queued = self.hakoiri.here(*work.queue, *(work.farmed if self._farms else ()), "--json", check=False)
         if queued.code == 0:
             self.waiting[queued.json["run"]] = work
 
     def poison(self, chance: Random) -> str:
-        """Have it drive a poisonous run, if it has none; the name of the puzzle, or nothing."""
+        """Queue a poisonous run if it has none; return the name of the puzzle, empty if it has one."""
         name = chance.choice(POISONS)
         farmed = ("--chunk", "1", "--farm-from", "1") if self._farms else ()
         line = ("enqueue", f"{POISON_FILE}:{name}", *farmed, "--json")
@@ -124,7 +124,7 @@ class Driver(Service):
 
     @property
     def rests(self) -> bool:
-        """Whether all runs are deleted, and no process is left that was started for one.
+        """True if all runs are deleted and no process that was started for one is left.
 
         Such a process may still start when its run is cancelled and deleted. It takes more than 100 MB.
         """
@@ -135,32 +135,32 @@ class Driver(Service):
         return any(apart.__name__ in command_line(child) for child in self.process.children())
 
     def give_up_poisonous(self) -> None:
-        """Have poisonous runs cancelled at once."""
+        """Let the next `settle` cancel all poisonous runs."""
         self.poisoned = dict.fromkeys(self.poisoned, 0.0)
 
     def left_behind(self) -> list[str]:
-        """What stands in the data directory but the marks of services; nothing should when all runs are deleted."""
+        """Return the entries of the data directory except marks of services; none if all runs are deleted."""
         return sorted(entry.name for entry in self.hakoiri.data.iterdir() if not entry.name.startswith(SERVED_FILE))
 
     def _status(self, run: str) -> tuple[str, str]:
-        """The status of a run, and why."""
+        """Return the status of a run and its reason; both are empty if the run cannot be read."""
         with suppress(FileNotFoundError, StorageError), Ledger(self.hakoiri.data / run) as ledger:
             return ledger.state.status, ledger.state.reason
         return "", ""
 
 
 class Memory:
-    """What processes take in the course of time, looked at when they have nothing to do."""
+    """Memory of processes over time, measured when they are idle."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[tuple[float, float]]] = {}
 
     def note(self, name: str, taken: float) -> None:
-        """So many MB now."""
+        """Record that `name` takes so many MB now."""
         self._seen.setdefault(name, []).append((time.monotonic(), taken))
 
     def figures(self) -> dict[str, float]:
-        """Of each: what it took at first and at last, and by how much it grew in an hour, by all that was seen."""
+        """Return for each process its first and last memory, and its growth per hour over all measurements."""
         found: dict[str, float] = {}
         for name, seen in self._seen.items():
             hours, taken = np.array(seen).T / ((3600.0,), (1.0,))
@@ -170,7 +170,7 @@ class Memory:
 
 
 def megabytes(process: int) -> float:
-    """MB of the memory of a process and its children, without mapped files; pages that several share count once."""
+    """Return the MB of a process and its children, without mapped files; shared pages count once."""
     taken = 0
     with suppress(psutil.NoSuchProcess):
         family = psutil.Process(process)
@@ -182,7 +182,7 @@ def megabytes(process: int) -> float:
 
 
 def command_line(process: psutil.Process) -> list[str]:
-    """The command line of a process; empty if it has ended."""
+    """Return the command line of a process; empty if it has ended."""
     with suppress(psutil.NoSuchProcess):
         return list(process.cmdline())
     return []

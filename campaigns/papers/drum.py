@@ -34,7 +34,7 @@ _CORE = 1_110
 
 
 def layers_of(puzzle: Puzzle) -> tuple[list[list[int]], int]:
-    """The layers up to the one after that of the first goal, by the plain rules, and the look-ups of one table."""
+    """Return the layers up to the one after the first goal, by the plain rules, and the look-ups of one table."""
     layers, known, looked = [[puzzle.start]], {puzzle.start}, 0
     goals: list[int] = []
     while not goals:
@@ -55,7 +55,7 @@ def _is_goal(puzzle: Puzzle, key: int) -> bool:
 
 
 def registered(puzzle: Puzzle, layers: list[list[int]]) -> tuple[int, int]:
-    """The least and the most configurations registered when a first goal is expanded, over orders within its layer."""
+    """Return the least and the most configurations registered when a goal is expanded, over orders in its layer."""
     before = sum(map(len, layers[:-1]))
     older = {key for layer in layers[-3:-1] for key in layer}
     new = {key: {*puzzle.successors(key)} - older for key in layers[-2]}
@@ -66,7 +66,7 @@ def registered(puzzle: Puzzle, layers: list[list[int]]) -> tuple[int, int]:
 
 
 def by_order(puzzle: MergedMirrors, layers: list[list[int]]) -> dict[int, int]:
-    """How many of 1,152 orders of moves register how many configurations until a goal is expanded.
+    """Count the 1,152 orders of moves by the configurations that each registers until a goal is expanded.
 
     Pieces are taken kind by kind and from the upper left, each in all directions; the kinds and the directions come in
     any order, and layers are expanded in the order in which they are found, or in reverse.
@@ -85,7 +85,7 @@ def by_order(puzzle: MergedMirrors, layers: list[list[int]]) -> dict[int, int]:
 
 
 def _told_moves(puzzle: MergedMirrors, key: int) -> list[tuple[int, int, str, int]]:
-    """(kind of piece, its cell, direction, configuration) of each move."""
+    """Return (kind of piece, its cell, direction, configuration) of each move."""
     text, moves = puzzle.render(key).replace("/", ""), []
     for after in puzzle.base.successors(key):
         piece, way = puzzle.base.describe_move(key, after).split()
@@ -109,7 +109,7 @@ def _registered(after: dict[int, list[int]], start: int, goals: set[int], step: 
 
 
 def laws(puzzle: Puzzle, layers: list[list[int]]) -> dict[str, int | bool]:
-    """How many moves there are, whether all can be taken back, and whether none passes a layer over."""
+    """Count the moves, and check that each can be taken back and leads at most one layer up or down."""
     depth = {key: number for number, layer in enumerate(layers) for key in layer}
     after = {key: puzzle.successors(key) for layer in layers for key in layer}
     moves = [(key, found) for key in chain(*layers[:-1]) for found in after[key]]
@@ -121,7 +121,7 @@ def laws(puzzle: Puzzle, layers: list[list[int]]) -> dict[str, int | bool]:
 
 
 def swaps(sizes: list[int], core: int) -> int:
-    """How often older layers go to the drum, all at once when the next layer may not fit with what core holds."""
+    """Count how often older layers go to the drum: all at once when core may not have room for the next layer."""
     held, times = list[int](), 0
     for size in sizes:
         if sum(held) + size > core and len(held) > 2:
@@ -131,9 +131,9 @@ def swaps(sizes: list[int], core: int) -> int:
 
 
 def tree_search(puzzle: Puzzle, limit: int) -> tuple[int, int, int]:
-    """(configurations met until a goal, its moves or -1, look-ups) of a depth-first search no deeper than `limit`.
+    """Search depth first, no deeper than `limit`; return (configurations met until a goal, its moves or -1, look-ups).
 
-    A configuration that is met again is followed again only from fewer moves.
+    A configuration is followed again only if it is met after fewer moves.
     """
     known, looked = {puzzle.start: 0}, 0
     path: list[Iterator[int]] = [iter(puzzle.successors(puzzle.start))]

@@ -19,7 +19,7 @@ _FRAME = {1: "red", 2: "yellow", 3: "green", 4: "blue", 5: "wall"}
 
 
 def _scores(answers: Sequence[Answer], named: str, what: str = "mean score") -> list[float]:
-    """A column of the study, by setting."""
+    """Return a column of the study, one value per setting."""
     return [row[what] for row in answers[0]["rows"] if row["strategy"] == named]
 
 
@@ -29,7 +29,7 @@ def _mean(answers: Sequence[Answer], named: str) -> float:
 
 
 def _by_setting(named: str) -> Ours:
-    """Scores in settings 1, 2 and 3, their mean and CPU seconds."""
+    """Describe the scores in settings 1, 2 and 3, their mean and CPU seconds."""
 
     def told(answers: Sequence[Answer]) -> str:
         scores, seconds = _scores(answers, named), sum(_scores(answers, named, "CPU s"))
@@ -40,7 +40,7 @@ def _by_setting(named: str) -> Ours:
 
 
 def _in_order(less: str, more: str) -> dict[str, Any]:
-    """A claim that one strategy scores more than another; in small boxes it need not."""
+    """Make a claim that one strategy scores more than another; in small boxes it need not."""
     return {
         "ours": lambda answers: f"{_mean(answers, more):,.0f} and {_mean(answers, less):,.0f}",
         "holds": lambda answers: _mean(answers, more) > _mean(answers, less),
@@ -93,7 +93,7 @@ def _teams(answers: Sequence[Answer]) -> str:
 
 
 def _by_rank(setting: int) -> Ours:
-    """Points of the plays of a setting, by rank."""
+    """List the points of the plays of a setting, by rank."""
 
     def found(answers: Sequence[Answer]) -> list[Any]:
         plays = [play for play in answers[0]["plays"] if play["setting"] == setting]
@@ -103,7 +103,7 @@ def _by_rank(setting: int) -> Ours:
 
 
 def _ties(answers: Sequence[Answer]) -> bool:
-    """Whether equal scores are ranked by fewer moves, and then by less time."""
+    """Return True if equal scores are ranked by fewer moves, and then by less time."""
     plays = sorted(answers[0]["plays"], key=lambda play: (play["board"], play["setting"], play["rank"]))
     return plays == sorted(
         plays, key=lambda play: (play["board"], play["setting"], -play["score"], play["moves"], play["seconds"])
@@ -111,7 +111,7 @@ def _ties(answers: Sequence[Answer]) -> bool:
 
 
 def _cells(setting: int) -> Ours:
-    """Parts of the cells of a drawn board: balls of a colour, and walls."""
+    """Describe which parts of a drawn board are balls of one colour, and walls."""
 
     def told(answers: Sequence[Answer]) -> str:
         return "{:.3f}, {:.3f}".format(*_parts(answers, setting))

@@ -68,7 +68,7 @@ def _longest(answers: Sequence[Answer]) -> float:
 
 
 def _table_1(strategy: str, columns: int, paper: tuple[int, int, int]) -> Work:
-    """A column of table 1, one goal and 24, from one study."""
+    """Make a column of table 1, with one goal and with 24, from one study."""
     deals, cap = _DEALS.get((strategy, columns), 1000), "10M" if columns < 7 else "20M"
     line = ("study", "deals", "superpuzz", "--sizes", f"{columns}", "--deals", f"{deals}", "--seed", "1")
     claims = _cells(f"table 1, {_NAMED[strategy]}, {columns} columns", paper, _WHY.get((strategy, columns), ""))
@@ -80,7 +80,7 @@ def _table_1(strategy: str, columns: int, paper: tuple[int, int, int]) -> Work:
 
 
 def _cells(row: str, paper: tuple[int, int, int], why: str) -> tuple[Claim, ...]:
-    """The least, mean and most moves of a column; `why` the mean is another one, if it is."""
+    """Make the claims on the least, mean and most moves of a column; `why` the mean differs, if it does."""
     figures = " / ".join(f"{each:,}" for each in paper)
     return (
         Claim(
@@ -102,7 +102,7 @@ _STEPS = {
 
 
 def _left(goal: str, step: str) -> Ours:
-    """Mean moves after a step, and how many solutions are shortest ones by then."""
+    """Describe the mean moves after a step, and how many solutions are shortest ones by then."""
 
     def told(answers: Sequence[Answer]) -> str:
         found = answers[0]["sizes"][0]["goals"][goal]
@@ -113,7 +113,7 @@ def _left(goal: str, step: str) -> Ours:
 
 
 def _shortened(columns: int, goal: str) -> tuple[Claim, ...]:
-    """What each step leaves of the moves of depth-first solutions."""
+    """Make the claims on how many moves of depth-first solutions each step leaves."""
     row = f"section 6, {columns} columns, {'one goal' if goal == 'fixed' else '24 goals'}"
     return (
         Claim(row, "mean moves of depth-first solutions", "see table 1",
@@ -131,7 +131,7 @@ def _shortened(columns: int, goal: str) -> tuple[Claim, ...]:
 
 
 def _shorter(answers: Sequence[Answer], goal: str, step: str) -> bool:
-    """Whether the moves after a step are no more than before it, and not yet the fewest."""
+    """Return True if a step adds no moves, and the moves after it are not yet the fewest."""
     found = answers[0]["sizes"][0]["goals"][goal]
     names = list(_STEPS)
     before = found["steps"][names[names.index(step) - 1]] if step != names[0] else found["moves"]
@@ -149,7 +149,7 @@ def _redundancy(columns: int) -> Work:
 
 
 def _claims_of_goals(columns: int) -> tuple[Claim, ...]:
-    """What section 5 says of table 1, from depth-first solutions and the shortest ones beside them."""
+    """Make the claims of section 5 on table 1: depth-first solutions compared with shortest ones."""
 
     def sides(answers: Sequence[Answer], what: str) -> tuple[float, float]:
         goals = answers[0]["sizes"][0]["goals"]["fixed"]

@@ -1,4 +1,4 @@
-"""How far a search of a run goes, and what must hold when it has ended."""
+"""The end of a layered search: when a run stops, and what is checked of a space that is complete."""
 
 from dataclasses import dataclass, replace
 
@@ -11,17 +11,17 @@ from hakoiri.worker.layers.flow import total_flow
 
 @dataclass(frozen=True)
 class ExplorePlan:
-    """How far a search goes: until nothing is left, or to the first layer that holds a goal, or to that layer."""
+    """Stop at the first layer that holds a goal, or after so many `layers`; else search until nothing is left."""
 
     until_goal: bool = False
     layers: int | None = None
 
 
 def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) -> None:
-    """The search of a run, as far as it asks for.
+    """Search as far as `plan` says, from the last committed layer on; commits as it goes.
 
-    It goes on from the last committed layer, and commits as it goes. Raises `StopRun` after committing every finished
-    layer; storage, worker and budget errors likewise leave the last commit standing.
+    Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the last
+    commit standing.
     """
     try:
         while search.current.size and not (plan.until_goal and search.found.goal_depth is not None):
@@ -31,13 +31,14 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
     finally:
         search.state = session.commit_staged(search.state)
     _require_total(search)
-    _require_balance(search)
-    digest = chain(record.digest for record in session.store.layer_records())
+    records = session.store.layer_records()
+    _require_balance(search, [record.flow for record in records])
+    digest = chain(record.digest for record in records)
     session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
 
 
 def _require_total(search: LayeredSearch) -> None:
-    """`ContradictionError` where the whole space has another size than the puzzle knows."""
+    """Raise `ContradictionError` if the whole space has another size than the puzzle knows."""
     total, found = search.total, search.outcome()
     if total is not None and found.exhausted and found.configurations != total:
         raise ContradictionError(
@@ -46,11 +47,14 @@ def _require_total(search: LayeredSearch) -> None:
         )
 
 
-def _require_balance(search: LayeredSearch) -> None:
-    """`ContradictionError` where not all moves of a whole undirected space are there; they are summed for workers."""
+def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
+    """Raise `ContradictionError` if moves of a whole undirected space are missing.
+
+    `flows` has for each layer the sum over the moves of the one before, ``None`` where no worker took part.
+    """
     if search.current.size or not search.puzzle.undirected:
         return
-    flows = search.flows
+    flows = [*flows, search.last_flow]
     if None not in flows and total_flow(filter(None, flows)):
         raise ContradictionError(
             f"not every move that this run found is taken back by another: a worker left out some, or "

@@ -124,8 +124,8 @@ class LayeredSearch:
         self._pace = Pace(self.puzzle.total)
         self._shelves: Any = None
         self._worth = Worth()
-        #: Of the moves from the last layer that was expanded, where it is summed.
-        self._flow: int | None = None
+        #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` where it is not summed.
+        self.last_flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
         self.current, self._older = self._window()
@@ -150,11 +150,6 @@ class LayeredSearch:
     def outcome(self) -> Explored:
         """The figures of the run when the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
-
-    @property
-    def flows(self) -> list[int | None]:
-        """Of each layer made that of the moves of the one before (`worker.layers.flow`), where it was summed."""
-        return [*(record.flow for record in self.store.layer_records()), self._flow]
 
     def _window(self) -> tuple[Layer, Older]:
         """U(N) and what is older, as they stand on disk, or the first layer and nothing."""
@@ -184,10 +179,10 @@ class LayeredSearch:
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker, began = "small", time.process_time()
             known, depth = self._known_here(current), self.state.depth + 1
-            keys, self._flow = small_step(self._session, all_keys(current), known, depth)
+            keys, self.last_flow = small_step(self._session, all_keys(current), known, depth)
             self._worth.made_here(current.size, time.process_time() - began)
             if len(keys):
-                self._add_small(keys, self._flow)
+                self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
         step = self._farmed_step(current) or LayerStep(
@@ -212,7 +207,7 @@ class LayeredSearch:
     def _made_by(self, step: LayerStep) -> Layer:
         """The layer that a step makes, stored. Nothing may be staged before."""
         record, layer = step.run()
-        self.state, self._flow = self.store.state, record.flow
+        self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
         self.commit()

@@ -23,9 +23,9 @@ _NEW = 0
 
 
 class _Depths(NamedTuple):
-    """How far a search in depth is.
+    """The state of a depth-first search.
 
-    `found` is 0 for a vertex that nobody has come to; the least number that it is known to lead back to; or its
+    `found` is 0 for a vertex that has not been reached; the least number that it is known to lead back to; or its
     component, by numbers that go down from that of the last vertex. `path` are the vertices on the way to where the
     search is, `edges` how many of each have been followed, `waiting` those whose component is not complete.
     `counts` are the next number, the next component, the lengths of `path` and `waiting`, and where to begin anew.
@@ -41,7 +41,7 @@ class _Depths(NamedTuple):
 
 @jit
 def _go_on(graph: Graph, depths: _Depths, steps: int) -> bool:
-    """Go into or leave so many vertices; whether all have been left."""
+    """Enter or leave up to `steps` vertices; return True if all have been left."""
     found, is_root, path, edges, waiting, counts = depths
     index, label, length, waits, beginning = counts[0], counts[1], counts[2], counts[3], counts[4]
     while steps > 0:
@@ -105,7 +105,7 @@ def strong_labels(graph: Graph, check: Callable[[], None]) -> Labels:
 
 @jit
 def _look_across(graph: Graph, vertices: Vertices, labels: Labels, met: Labels, left: NDArray[np.bool_]) -> int:
-    """How many components some `vertices` lead into, those of each component in turn.
+    """Count the components that some `vertices` lead into, which are given component by component.
 
     `met` keeps by which component each was entered last, `left` which have been left.
     """
@@ -121,7 +121,7 @@ def _look_across(graph: Graph, vertices: Vertices, labels: Labels, met: Labels, 
 
 
 def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], None]) -> tuple[int, int, int]:
-    """Of `count` components: the pairs that an edge leads across, how many none leads into, and how many none out of.
+    """Return the pairs of components joined by an edge, and how many components are sources and how many sinks.
 
     Takes up to 20 bytes for each vertex. `check` is called every now and then, and may raise.
     """
