@@ -1,22 +1,19 @@
 """Deals from texts and files, for those who have many; how many searches of deals fit the memory side by side."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.rows import fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, counted
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from hakoiri.worker.machine import available_memory, usable_cores
 from hakoiri.worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
 COMMENT = ";"
-#: A deal may take minutes; workers that die are found out by their silence.
-_DEADLINE_SECONDS = 900.0
 
 
 def has_sizes(kind: type[Puzzle]) -> bool:
@@ -72,23 +69,14 @@ def _deal_texts(lines: list[str], rows: int) -> list[str]:
 def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
     """`resources` with no more threads than memory allows, should all searches reach the cap.
 
-    Raises `OverBudgetError` where memory does not allow a single one. Workers elsewhere have their own memory.
+    Raises `OverBudgetError` where the memory that is given does not allow a single one.
     """
-    if resources.redis is not None:
-        return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
-    memory = resources.memory if resources.memory is not None else available_memory() // 2
-    wanted, needed = resources.workers or len(usable_cores()), SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
-    if resources.memory is not None and needed > memory:
+    memory, needed = resources.memory, SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
+    if resources.redis is None and memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",
             Step("lower", "cap"),
             Step("give", "memory", f"{(needed >> 20) + 1}MB"),
         )
-    threads = max(1, min(wanted, memory // needed))
-    if threads < wanted:
-        observer.note(
-            f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB for {cap:,} positions",
-            Step("lower", "cap"),
-            Step("raise", "memory"),
-        )
-    return replace(resources, workers=threads)
+    less = Step("lower", "cap"), Step("raise", "memory")
+    return fit_threads(resources, needed, f" for {cap:,} positions", observer, *less)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from hakoiri.coordinator.deals.certificate import certify
@@ -19,12 +20,12 @@ from hakoiri.coordinator.deals.hunt_plan import (
     records_among,
 )
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.session.job import Check, Job, Request, Table, limited
+from hakoiri.coordinator.session.job import Check, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.coordinator.session.rows import RowsJob, last_rows, limited
+from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
@@ -36,8 +37,6 @@ from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 LEG = "leg"
 #: Scores that are no record: one position, or no way to the goal.
 _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
-#: Records shown; the first ones come by the dozen.
-_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -60,113 +59,14 @@ def records_of(ledger: Ledger) -> list[Record]:
     return records_among(legs_of(ledger))
 
 
-class Hunting:
-    """One session's time with a hunt."""
-
-    def __init__(self, session: Session, puzzle: Dealt) -> None:
-        self._session, self._store, self._puzzle = session, session.store, puzzle
-        self._plan, self._limits = self._store.plan(HuntPlan), self._store.limits()
-        self._pool = Pool.of(self._plan, puzzle, self._store.manifest.puzzle["start"])
-        self._standings = legs_of(self._store)
-        self._score = self._best_before(None)
-        self._best: Standing | None = None
-
-    def run(self) -> None:
-        """Generation after generation, up to the limits. Legs on their way at a `StopRun` are lost."""
-        generation = 0
-        try:
-            while self._goes_on(generation * self._plan.pool):
-                self._follow(generation)
-                self._remember_best(generation)
-                generation += 1
-        finally:
-            if not self._store.poisoned:
-                self._commit()
-
-    def _goes_on(self, leg: int) -> bool:
-        """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
-        if self._limits.get("legs") is not None:
-            return leg < int(self._limits["legs"])
-        begun = self._score == self._nothing and leg < FIRST_CYCLE * self._plan.pool
-        return begun or leg in self._standings or self._left > 0
-
-    @property
-    def _left(self) -> float:
-        return float(self._limits["seconds"]) - self._session.seconds
-
-    def _follow(self, generation: int) -> None:
-        """Walk the legs of a generation that are not there yet."""
-        numbers = range(generation * self._plan.pool, (generation + 1) * self._plan.pool)
-        missing = [number for number in numbers if number not in self._standings]
-        if not missing:
-            return
-        before = [self._standings[number - self._plan.pool] for number in numbers] if generation else []
-        deals = self._pool.deals(generation, before, self._best)
-        above = self._best_before(numbers[0])
-
-        def chunks() -> Iterator[Arrays]:
-            for number in missing:
-                if not self._goes_on(number):
-                    return
-                yield request(self._pool.leg(number, deals, above))
-
-        for place, result in self._session.context.executor.map("hunt", chunks()):
-            self._land(missing[place], answered(result))
-
-    def _remember_best(self, generation: int) -> None:
-        """Keep the leg that met the best deal of the full size: the first of several, in whatever order they landed."""
-        pool = self._plan.pool
-        if self._pool.moment(generation).size == self._puzzle.size:
-            for number in range(generation * pool, (generation + 1) * pool):
-                leg = self._standings.get(number)
-                if leg is not None and (self._best is None or leg.best_score > self._best.best_score):
-                    self._best = leg
-
-    @property
-    def _nothing(self) -> int:
-        return _NOTHING[self._plan.objective]
-
-    def _best_before(self, leg: int | None) -> int:
-        """The best score of the legs before one, or of all: the same in whatever order they landed."""
-        known = (each for each in self._standings.values() if leg is None or each.leg < leg)
-        return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
-
-    def _land(self, leg: int, walked: Walked) -> None:
-        seconds, when = round(self._session.seconds, 3), local_time()
-        standing = Standing(
-            leg, walked.deal, walked.score, walked.best, walked.best_score, walked.tried, walked.generated, seconds,
-            when, walked.figures,
-        )  # fmt: skip
-        ResultRows(self._store, LEG).stage(leg, standing.row())
-        self._standings[leg] = standing
-        better = walked.figures is not None and walked.best_score > self._score
-        self._score = walked.best_score if better else self._score
-        self._tell()
-        if better or self._session.commit_is_due:
-            self._commit()
-        if better:
-            self._session.observer.note(f"record: {walked.best_score:,} {self._plan.objective}: {walked.best}")
-
-    def _commit(self) -> None:
-        legs, best = self._standings.values(), None if self._score == self._nothing else self._score
-        found = Hunted(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
-        self._session.commit(replace(self._store.state, figures=found.as_dict()))
-
-    def _tell(self) -> None:
-        found = self._score != self._nothing
-        best = f"best {self._score:,} {self._plan.objective}" if found else "nothing found yet"
-        tried, legs = sum(leg.tried for leg in self._standings.values()), self._limits.get("legs")
-        left = None if legs is not None else (max(0.0, self._left),) * 2
-        self._session.tell(Progress(tried, None, "deals tried", best, left))
-
-
-class HuntDeals(Job):
+class HuntDeals(RowsJob):
     """A search for the hardest deal, for so many seconds or legs in all."""
 
-    named_by_plan = True
     kernels = (load_solving_kernels, load_walking_kernels)
     figures = Hunted
     instead = "legs and records"
+    remedy = "walking the leg again"
+    limit = "legs"
     puzzle: Dealt
 
     @classmethod
@@ -182,7 +82,7 @@ class HuntDeals(Job):
         HuntPlan(**plan)
         return hunted(spec)
 
-    @property
+    @cached_property
     def plan(self) -> HuntPlan:
         return self.store.plan(HuntPlan)
 
@@ -197,16 +97,86 @@ class HuntDeals(Job):
         return fitted(self.puzzle, self.plan.cap, resources, observer)
 
     def settled(self) -> bool:
-        legs = self.store.limits().get("legs")
-        return legs is not None and set(range(int(legs))) <= set(ResultRows(self.store, LEG).numbers())
+        return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
-    def work(self, session: Session) -> None:
-        Hunting(session, self.puzzle).run()
-        session.commit(replace(self.store.state, status="complete"))
+    def row_tables(self) -> list[str]:
+        return [LEG]
 
-    def repair(self, session: Session) -> None:
-        ResultRows(self.store, LEG).forget_damaged(session.observer.note, "walking the leg again")
-        self.store.commit(self.store.state)
+    def begin(self) -> None:
+        self._pool = Pool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
+        self._standings = legs_of(self.store)
+        self._score = self._best_before(None)
+        self._best: Standing | None = None
+
+    def make_rows(self) -> None:
+        """Generation after generation, up to the limits. Legs on their way at a `StopRun` are lost."""
+        generation = 0
+        while self._goes_on(generation * self.plan.pool):
+            self._follow(generation)
+            self._remember_best(generation)
+            generation += 1
+
+    def found(self) -> Hunted:
+        legs, best = self._standings.values(), None if self._score == self._nothing else self._score
+        return Hunted(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
+
+    def _goes_on(self, leg: int) -> bool:
+        """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
+        if self.most is not None:
+            return leg < self.most
+        begun = self._score == self._nothing and leg < FIRST_CYCLE * self.plan.pool
+        return begun or leg in self._standings or self.seconds_left > 0
+
+    def _follow(self, generation: int) -> None:
+        """Walk the legs of a generation that are not there yet."""
+        numbers = range(generation * self.plan.pool, (generation + 1) * self.plan.pool)
+        missing = [number for number in numbers if number not in self._standings]
+        if not missing:
+            return
+        before = [self._standings[number - self.plan.pool] for number in numbers] if generation else []
+        deals = self._pool.deals(generation, before, self._best)
+        above = self._best_before(numbers[0])
+
+        def chunks() -> Iterator[Arrays]:
+            for number in missing:
+                if not self._goes_on(number):
+                    return
+                yield request(self._pool.leg(number, deals, above))
+
+        for place, result in self.session.context.executor.map("hunt", chunks()):
+            self._land(missing[place], answered(result))
+
+    def _remember_best(self, generation: int) -> None:
+        """Keep the leg that met the best deal of the full size: the first of several, in whatever order they landed."""
+        pool = self.plan.pool
+        if self._pool.moment(generation).size == self.puzzle.size:
+            for number in range(generation * pool, (generation + 1) * pool):
+                leg = self._standings.get(number)
+                if leg is not None and (self._best is None or leg.best_score > self._best.best_score):
+                    self._best = leg
+
+    @property
+    def _nothing(self) -> int:
+        return _NOTHING[self.plan.objective]
+
+    def _best_before(self, leg: int | None) -> int:
+        """The best score of the legs before one, or of all: the same in whatever order they landed."""
+        known = (each for each in self._standings.values() if leg is None or each.leg < leg)
+        return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
+
+    def _land(self, leg: int, walked: Walked) -> None:
+        seconds = round(self.session.seconds, 3)
+        standing = Standing(leg=leg, **vars(walked), seconds=seconds, when=local_time())
+        self.keep(LEG, leg, standing.row())
+        self._standings[leg] = standing
+        better = walked.figures is not None and walked.best_score > self._score
+        self._score = walked.best_score if better else self._score
+        found = self._score != self._nothing
+        best = f"best {self._score:,} {self.plan.objective}" if found else "nothing found yet"
+        left = None if self.most is not None else (max(0.0, self.seconds_left),) * 2
+        self.tell(Progress(self.found().deals, None, "deals tried", best, left), at_once=better)
+        if better:
+            self.session.observer.note(f"record: {walked.best_score:,} {self.plan.objective}: {walked.best}")
 
     def verify(self, check: Check) -> None:
         """The best record is derived again by a search by layers; with `full` every one."""
@@ -215,14 +185,14 @@ class HuntDeals(Job):
         check.report.count("legs", len(legs))
         chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
         check.report.sampled = len(chosen) < len(records)
-        control, observer = check.context.control, check.context.observer
-        for done, record in enumerate(chosen, 1):
+        for record in check.each(chosen, "records derived again"):
             try:
-                certify(self.deal_spec(record), record.figures, resources, control, observer)
+                certify(
+                    self.deal_spec(record), record.figures, resources, check.context.control, check.context.observer
+                )
             except ContradictionError as error:
                 check.report.fault(str(error))
             check.report.count("records")
-            check.context.tell(Progress(done, len(chosen), "records derived again"))
         said, found = Hunted.of(self.store.state).best_score, records[-1].score if records else None
         if said != found:
             check.report.fault(f"the state says that the best is {said}, the best record has {found}")
@@ -246,5 +216,4 @@ class HuntDeals(Job):
             {"after": f"{record.seconds:,.0f} s", "deal": number, **asdict(record.figures), "when": record.when}
             for number, record in enumerate(records, 1)
         ]
-        left = f"{counted(len(rows) - _ROWS, 'records')} before" if len(rows) > _ROWS else ""
-        return [Table("records", rows[-_ROWS:], rest=left)] if rows else []
+        return last_rows("records", rows)

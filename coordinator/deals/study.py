@@ -1,9 +1,8 @@
 """Studies: many random deals solved one by one on the workers, each durable, so that any stop costs little."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -11,9 +10,10 @@ from hakoiri.coordinator.deals.dealing import fitted
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
 from hakoiri.coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from hakoiri.coordinator.errors import OverBudgetError, StopRun
-from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.job import Check, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.coordinator.session.rows import RowsJob
+from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step, require_within
@@ -27,8 +27,6 @@ from hakoiri.worker.deals.solving import Goal, Solved, answered, request
 from hakoiri.worker.tasks import Arrays, do_task
 from hakoiri.worker.warm import load_solving_kernels
 
-#: Deals are made durable, and counted, together where they come faster than this.
-_KEEP_SECONDS = 0.2
 #: Deals of each size that are searched again without ``--full``.
 _SAMPLE = 16
 
@@ -51,66 +49,6 @@ def missing_deals(study: Study, ledger: Ledger) -> dict[int, list[int]]:
     """The numbers of the deals that are not there yet, by size."""
     there = {size: set(ResultRows(ledger, study.named(size)).numbers()) for size in study.sizes}
     return {size: [number for number in range(study.deals) if number not in there[size]] for size in study.sizes}
-
-
-class Studying:
-    """One session's time with a study."""
-
-    def __init__(self, session: Session, study: Study) -> None:
-        self._session, self._store, self._study = session, session.store, study
-        self._puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
-        kept = [deal for deals in kept_deals(study, session.store).values() for deal in deals]
-        self._found = Studied(len(kept), sum(deal.positions for deal in kept))
-        self._missing = [
-            (size, number) for size, numbers in missing_deals(study, self._store).items() for number in numbers
-        ]
-
-    def run(self) -> None:
-        """Solve what is missing. Raises `StopRun` having kept what is solved."""
-        if self._found.deals_done and self._missing:
-            self._session.observer.note(
-                f"{self._found.deals_done:,} deals were there before, {len(self._missing):,} are left"
-            )
-        try:
-            self._solve()
-        except StopRun:
-            self._session.observer.note("stopping when the deals in hand are searched")
-            raise
-        except MemoryError as error:
-            steps = Step("lower", "cap"), Step("lower", "workers")
-            raise OverBudgetError("the searches ran out of memory", *steps) from error
-        finally:
-            if not self._store.poisoned:
-                self._commit()
-        self._commit("complete")
-
-    def _solve(self) -> None:
-        orders = chain.from_iterable(
-            deal_requests(self._study, self._puzzles[size], number) for size, number in self._missing
-        )
-        searches = 2 if self._study.plan.shorten else 1
-        answers: dict[int, dict[int, Solved]] = {}
-        kept_at = 0.0
-        for order, result in self._session.context.executor.map("solve", orders):
-            index, which = divmod(order, searches)
-            answers.setdefault(index, {})[which] = answered(result)
-            if len(answers[index]) == searches:
-                self._keep(index, answers.pop(index))
-                if time.monotonic() - kept_at > _KEEP_SECONDS:
-                    self._commit()
-                    kept_at = time.monotonic()
-
-    def _keep(self, index: int, answers: dict[int, Solved]) -> None:
-        size, number = self._missing[index]
-        deal = deal_of(self._study, self._puzzles[size], number, answers)
-        ResultRows(self._store, self._study.named(size)).stage(number, deal.figures())
-        self._found = Studied(self._found.deals_done + 1, self._found.positions + deal.positions)
-        total = len(self._study.sizes) * self._study.deals
-        self._session.tell(Progress(self._found.deals_done, total, "deals", self._study.named(size)))
-
-    def _commit(self, *status: str) -> None:
-        state = replace(self._store.state, figures=self._found.as_dict())
-        self._session.commit(replace(state, status="complete") if status else state)
 
 
 def deal_requests(study: Study, puzzle: Dealt, number: int) -> list[Arrays]:
@@ -155,13 +93,13 @@ def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
     return {str(step): left for step, left in shorten(puzzle, start, moves, REACH).left.items()}
 
 
-class StudyDeals(Job):
+class StudyDeals(RowsJob):
     """The first deals of a seed, solved, for each of some sizes."""
 
-    named_by_plan = True
     kernels = (load_solving_kernels,)
     figures = Studied
     instead = "deals"
+    remedy = "searching the deal again"
     puzzle: Dealt
 
     @classmethod
@@ -198,7 +136,7 @@ class StudyDeals(Job):
         sizes = {*limits["sizes"], *waiting.get("sizes", ())}
         return {"sizes": sorted(sizes), "deals": max(limits["deals"], waiting.get("deals", 0))}
 
-    @property
+    @cached_property
     def study(self) -> Study:
         return Study.of(self.store, self.puzzle)
 
@@ -209,23 +147,55 @@ class StudyDeals(Job):
     def settled(self) -> bool:
         return not any(missing_deals(self.study, self.store).values())
 
-    def work(self, session: Session) -> None:
-        Studying(session, self.study).run()
+    def row_tables(self) -> list[str]:
+        return [self.study.named(size) for size in self.study.sizes]
 
-    def repair(self, session: Session) -> None:
-        for size in self.study.sizes:
-            rows = ResultRows(self.store, self.study.named(size))
-            rows.forget_damaged(session.observer.note, "searching the deal again")
-        self.store.commit(self.store.state)
+    def begin(self) -> None:
+        self._puzzles = {size: self.puzzle.sized(size) for size in self.study.sizes}
+        kept = list(chain.from_iterable(kept_deals(self.study, self.store).values()))
+        self._found = Studied(len(kept), sum(deal.positions for deal in kept))
+        missing = missing_deals(self.study, self.store)
+        self._missing = [(size, number) for size, numbers in missing.items() for number in numbers]
+        if kept and self._missing:
+            self.session.observer.note(f"{len(kept):,} deals were there before, {len(self._missing):,} are left")
+
+    def make_rows(self) -> None:
+        try:
+            self._solve()
+        except StopRun:
+            self.session.observer.note("stopping when the deals in hand are searched")
+            raise
+        except MemoryError as error:
+            steps = Step("lower", "cap"), Step("lower", "workers")
+            raise OverBudgetError("the searches ran out of memory", *steps) from error
+
+    def found(self) -> Studied:
+        return self._found
+
+    def _solve(self) -> None:
+        asked = (deal_requests(self.study, self._puzzles[size], number) for size, number in self._missing)
+        searches = 2 if self.study.plan.shorten else 1
+        answers: dict[int, dict[int, Solved]] = {}
+        for order, result in self.session.context.executor.map("solve", chain.from_iterable(asked)):
+            index, which = divmod(order, searches)
+            answers.setdefault(index, {})[which] = answered(result)
+            if len(answers[index]) == searches:
+                self._keep_deal(*self._missing[index], answers.pop(index))
+
+    def _keep_deal(self, size: int, number: int, answers: dict[int, Solved]) -> None:
+        deal, table = deal_of(self.study, self._puzzles[size], number, answers), self.study.named(size)
+        self.keep(table, number, deal.figures())
+        self._found = Studied(self._found.deals_done + 1, self._found.positions + deal.positions)
+        total = len(self.study.sizes) * self.study.deals
+        self.tell(Progress(self._found.deals_done, total, "deals", table))
 
     def verify(self, check: Check) -> None:
         """Deals are searched again, with a sample of each size."""
         study, found = self.study, kept_deals(self.study, self.store)
         for size, deals in found.items():
-            places = check.places(len(deals), _SAMPLE, size).tolist()
-            for done, place in enumerate(places, 1):
-                self._derive(study, deals[place], check)
-                check.context.tell(Progress(done, len(places), f"deals of {study.named(size)} searched again"))
+            chosen = [deals[place] for place in check.places(len(deals), _SAMPLE, size)]
+            for deal in check.each(chosen, f"deals of {study.named(size)} searched again"):
+                self._derive(study, deal, check)
         done = sum(map(len, found.values()))
         if self.store.state.status == "complete" and done != len(study.sizes) * study.deals:
             check.report.fault(f"{done:,} deals are there of {len(study.sizes) * study.deals:,}")

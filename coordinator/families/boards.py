@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError
@@ -18,9 +19,10 @@ from hakoiri.coordinator.families.mixes import (
     read_members,
 )
 from hakoiri.coordinator.families.plan import BoardsPlan, family_of
-from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.job import Check, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.coordinator.session.rows import RowsJob, fit_threads
+from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, counted
@@ -28,74 +30,23 @@ from hakoiri.puzzles.families.mixes import Mix
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals.solving import layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
-from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.warm import load_family_kernels
 
 #: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.
 _BYTES = 400
-#: A large mix may take a minute of a busy worker; one that dies is found out by its silence.
-_DEADLINE_SECONDS = 900.0
 #: Mixes shown, and mixes that are derived again without ``--full``.
 _SHOWN, _SAMPLE = 8, 4
 
 
-class _Studying:
-    """One session's time with a study."""
-
-    def __init__(self, session: Session, plan: BoardsPlan) -> None:
-        self._session, self._store, self._plan = session, session.store, plan
-        self._mixes = plan.mixes()
-        self._members = read_members(self._store)
-
-    def run(self) -> None:
-        """Measure what is missing. Raises `StopRun` having kept what is finished."""
-        try:
-            missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
-            # The largest first, so that none is left over at the end.
-            missing.sort(key=lambda mix: -self._mixes[mix].configurations)
-            self._ask([(mix, None) for mix in missing])
-            left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
-            self._ask(left)
-        finally:
-            if not self._store.poisoned:
-                self._commit()
-        self._session.commit(replace(self._store.state, status="complete"))
-
-    def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
-        chunks = (request(self._plan.asked(self._mixes[mix], component)) for mix, component in orders)
-        for place, result in self._session.context.executor.map("member", chunks):
-            self._keep(*orders[place], answered(result))
-            self._session.control.check()
-
-    def _keep(self, mix: int, component: int | None, found: Member) -> None:
-        if component is None:
-            ResultRows(self._store, MIXES).stage(mix, plain(found))
-            self._members[mix] = found
-        else:
-            ResultRows(self._store, COMPONENTS).stage(mix * ROOM + component, plain(found))
-            known = self._members[mix]
-            self._members[mix] = replace(known, components=filled(known.components, found.components))
-        whole = [member.configurations for member in self._members.values() if not member.components.left()]
-        total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
-        self._session.tell(Progress(sum(whole), total, headline=mixes))
-        if self._session.commit_is_due:
-            self._commit()
-
-    def _commit(self) -> None:
-        found = counted_of(len(self._mixes), self._members)
-        self._session.commit(replace(self._store.state, figures=found.as_dict()))
-
-
-class StudyBoards(Job):
+class StudyBoards(RowsJob):
     """All mixes of some pieces on a board, the whole space of each."""
 
-    named_by_plan = True
     kernels = (load_family_kernels,)
     figures = Counted
     instead = "mixes and components"
+    remedy = "measuring it again"
     puzzle: Family
 
     @classmethod
@@ -117,44 +68,64 @@ class StudyBoards(Job):
         BoardsPlan(**plan).mixes()
         return family_of(spec)
 
-    @property
+    @cached_property
     def plan(self) -> BoardsPlan:
         return self.store.plan(BoardsPlan)
 
+    @cached_property
+    def _mixes(self) -> list[Mix]:
+        return self.plan.mixes()
+
     def fitted(self, resources: Resources, observer: Observer) -> Resources:
         """No more threads than may each hold a large mix; `OverBudgetError` where memory allows none."""
-        if resources.redis is not None:
-            return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
-        memory, wanted = resources.budget().memory, resources.workers or len(usable_cores())
-        needed = _BYTES * max(mix.configurations for mix in self.plan.mixes())
-        if needed > memory:
+        memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
+        if resources.redis is None and needed > memory:
             raise OverBudgetError(
                 f"the largest mix needs {needed >> 20:,} MB, {memory >> 20:,} MB are allowed", Step("raise", "memory")
             )
-        threads = min(wanted, memory // needed)
-        if threads < wanted:
-            said = f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB"
-            observer.note(said, Step("raise", "memory"))
-        return replace(resources, workers=threads)
+        return fit_threads(resources, needed, "", observer, Step("raise", "memory"))
 
-    def settled(self) -> bool:
-        return self.store.state.status == "complete"
+    def row_tables(self) -> tuple[str, ...]:
+        return MIXES, COMPONENTS
 
-    def work(self, session: Session) -> None:
-        _Studying(session, self.plan).run()
+    def begin(self) -> None:
+        self._members = read_members(self.store)
 
-    def repair(self, session: Session) -> None:
-        for table in (MIXES, COMPONENTS):
-            ResultRows(self.store, table).forget_damaged(session.observer.note, "measuring it again")
-        self.store.commit(self.store.state)
+    def make_rows(self) -> None:
+        missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
+        # The largest first, so that none is left over at the end.
+        missing.sort(key=lambda mix: -self._mixes[mix].configurations)
+        self._ask([(mix, None) for mix in missing])
+        left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
+        self._ask(left)
+
+    def found(self) -> Counted:
+        return counted_of(len(self._mixes), self._members)
+
+    def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
+        chunks = (request(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
+        for place, result in self.session.context.executor.map("member", chunks):
+            self._keep_member(*orders[place], answered(result))
+            self.session.control.check()
+
+    def _keep_member(self, mix: int, component: int | None, found: Member) -> None:
+        if component is None:
+            self.keep(MIXES, mix, plain(found))
+            self._members[mix] = found
+        else:
+            self.keep(COMPONENTS, mix * ROOM + component, plain(found))
+            known = self._members[mix]
+            self._members[mix] = replace(known, components=filled(known.components, found.components))
+        whole = [member.configurations for member in self._members.values() if not member.components.left()]
+        total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
+        self.tell(Progress(sum(whole), total, headline=mixes))
 
     def verify(self, check: Check) -> None:
         """Mixes are measured again, a sample without `full`; ends of diameters are searched from by layers."""
-        mixes, members = self.plan.mixes(), read_members(self.store)
-        places = check.places(len(members), _SAMPLE, 0).tolist()
-        for done, mix in enumerate([sorted(members)[place] for place in places], 1):
+        mixes, members = self._mixes, read_members(self.store)
+        known = sorted(members)
+        for mix in check.each([known[place] for place in check.places(len(known), _SAMPLE, 0)], "mixes measured again"):
             self._derive(mixes[mix], members[mix], check)
-            check.context.tell(Progress(done, len(places), "mixes measured again"))
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
                 check.report.fault(f"{counted(len(mixes), 'mixes')} there are, {len(members):,} are measured")
@@ -182,14 +153,17 @@ class StudyBoards(Job):
             if len(layers) - 1 != known.components.diameter[component] or other not in ints(layers[-1]):
                 check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
 
+    def _mix_rows(self) -> list[dict[str, Any]]:
+        found = sorted(read_members(self.store).items())
+        return [mix_row(self._mixes[number], member, self.puzzle) for number, member in found]
+
     def summary(self, budget: Budget) -> dict[str, Any]:
-        mixes, members = self.plan.mixes(), read_members(self.store)
-        tally = Counter(diameter for member in members.values() for diameter in member.components.diameter)
+        members = read_members(self.store).values()
+        tally = Counter(diameter for member in members for diameter in member.components.diameter)
         tally.pop(OPEN, None)
-        rows = [mix_row(mixes[number], member, self.puzzle) for number, member in sorted(members.items())]
-        best = max(rows, key=lambda row: row["diameter"], default=None)
-        widest = None if best is None else {name: best[name] for name in ("pair", "mix")}
-        return (widest or {"pair": None, "mix": None}) | {
+        rows = self._mix_rows()
+        best = max(rows, key=lambda row: row["diameter"], default={"pair": None, "mix": None})
+        return {name: best[name] for name in ("pair", "mix")} | {
             "diameters": {str(value): number for value, number in sorted(tally.items())}, "rows": rows,
         }  # fmt: skip
 
@@ -203,8 +177,7 @@ class StudyBoards(Job):
 
     def tables(self) -> list[Table]:
         """The mixes with the greatest diameters, or with the hardest boards where there is a goal."""
-        mixes, members, what = self.plan.mixes(), read_members(self.store), "moves" if self.plan.goal else "diameter"
-        rows = [mix_row(mixes[number], member, self.puzzle) for number, member in sorted(members.items())]
+        rows, what = self._mix_rows(), "moves" if self.plan.goal else "diameter"
         rows.sort(key=lambda row: -(row[what] or 0))
         for row in rows:
             del row["pair"], row["hardest"]
@@ -213,6 +186,6 @@ class StudyBoards(Job):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each component of each mix, in order; what is not known, or not asked, is ``None``."""
-        mixes = self.plan.mixes()
         for number, member in sorted(read_members(self.store).items()):
-            yield from component_rows(mixes[number], member, self.puzzle.member(mixes[number].board))
+            mix = self._mixes[number]
+            yield from component_rows(mix, member, self.puzzle.member(mix.board))

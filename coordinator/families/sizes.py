@@ -8,12 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.families.member import measure_member
-from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.job import Check, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Puzzle
@@ -78,12 +80,12 @@ def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
     return ResultRows(ledger, SIZE).all(lambda _, row: SizeRow(**row))
 
 
-class StudySizes(Job):
+class StudySizes(RowsJob):
     """The members of some sizes, one after another."""
 
-    named_by_plan = True
     figures = Measured
     instead = "sizes"
+    remedy = "measuring the member again"
     puzzle: Sized
 
     @classmethod
@@ -117,44 +119,48 @@ class StudySizes(Job):
     def settled(self) -> bool:
         return not self._missing(ResultRows(self.store, SIZE).numbers())
 
-    def work(self, session: Session) -> None:
-        rows = read_rows(self.store)
-        for number in self._missing(rows):
-            rows[number] = self._measure(number, session)
-            ResultRows(self.store, SIZE).stage(number, asdict(rows[number]))
-            found = self._counted(rows)
-            session.tell(Progress(found.members_done, found.members, "members"))
-            session.commit(replace(self.store.state, figures=found.as_dict()))
-        session.commit(replace(self.store.state, status="complete", figures=self._counted(rows).as_dict()))
+    def row_tables(self) -> list[str]:
+        return [SIZE]
 
+    def begin(self) -> None:
+        self._rows = read_rows(self.store)
+
+    def make_rows(self) -> None:
+        for number in self._missing(self._rows):
+            self._rows[number] = self._measure(number)
+            self.keep(SIZE, number, asdict(self._rows[number]))
+            found = self.found()
+            self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
+
+    def found(self) -> Measured:
+        return self._counted(self._rows)
+
+    @cached_property
     def _members(self) -> dict[int, tuple[int, SizedMember]]:
         """Every member that the limits ask for, by its number, with its size."""
-        sizes = self.store.limits()["sizes"]
         return {
             size * _ROOM + place: (size, member)
-            for size in sizes for place, member in enumerate(self.puzzle.members(size))
+            for size in self.limits["sizes"] for place, member in enumerate(self.puzzle.members(size))
         }  # fmt: skip
 
     def asked(self) -> list[SizeRow]:
         """What is known of the members that the limits ask for, in order."""
-        members = self._members()
-        return [row for number, row in sorted(read_rows(self.store).items()) if number in members]
+        return [row for number, row in sorted(read_rows(self.store).items()) if number in self._members]
 
     def _missing(self, done: Collection[int]) -> list[int]:
-        return [number for number in self._members() if number not in done]
+        return [number for number in self._members if number not in done]
 
     def _counted(self, rows: Mapping[int, SizeRow]) -> Measured:
-        members = self._members()
-        done = [row.configurations for number, row in rows.items() if number in members]
-        return Measured(len(members), len(done), sum(done))
+        done = [row.configurations for number, row in rows.items() if number in self._members]
+        return Measured(len(self._members), len(done), sum(done))
 
     def _spec(self, member: SizedMember) -> PuzzleSpec:
         spec = PuzzleSpec.from_dict(self.store.manifest.puzzle)
         return replace(spec, options={**spec.options, **member.options})
 
-    def _measure(self, number: int, session: Session) -> SizeRow:
+    def _measure(self, number: int) -> SizeRow:
         """One member, by a run that is gone on with where it is there already."""
-        size, member = self._members()[number]
+        (size, member), session = self._members[number], self.session
         folder = self.store.directory / _FOLDER / str(number)
         try:
             found = measure_member(folder, self._spec(member), self._resources, session.control, session.observer)
@@ -168,18 +174,16 @@ class StudySizes(Job):
         return SizeRow(size, member.series, member.place, member.options, sum(found[0]), *found)
 
     def repair(self, session: Session) -> None:
-        ResultRows(self.store, SIZE).forget_damaged(session.observer.note, "measuring the member again")
+        super().repair(session)
         shutil.rmtree(self.store.directory / _FOLDER, ignore_errors=True)
-        self.store.commit(self.store.state)
 
     def verify(self, check: Check) -> None:
         """Members are measured again, without `full` those of up to 50,000 configurations."""
-        rows, members = read_rows(self.store), self._members()
+        rows, members = read_rows(self.store), self._members
         again = [number for number, row in sorted(rows.items()) if check.full or row.configurations <= _SAMPLE]
         check.report.sampled = len(again) < len(rows)
-        for done, number in enumerate(again, 1):
+        for number in check.each(again, "members measured again"):
             self._derive(rows[number], check)
-            check.context.tell(Progress(done, len(again), "members measured again"))
         if self.store.state.status == "complete" and not members.keys() <= rows.keys():
             check.report.fault(f"{len(members):,} members there are, {len(rows):,} are measured")
 

@@ -3,32 +3,30 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
+from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of, rounds_of
 from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
-from hakoiri.coordinator.session.job import Check, Job, Play, Request, Table, limited
+from hakoiri.coordinator.session.job import Check, Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.rows import last_rows, limited
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
+from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.warm import load_moving_kernels
 
-#: How many rounds a table shows, and what of each.
-_ROWS, _COLUMNS = 12, ("width", "score", "layers", "tried", "seconds")
+#: What a table shows of a round.
+_COLUMNS = ("width", "score", "layers", "tried", "seconds")
 
 
-class Optimise(Job):
+class Optimise(Optimisation):
     """A search for the best play, for so many seconds or rounds in all."""
 
     from_start = True
-    named_by_plan = True
     kernels = (load_moving_kernels,)
-    figures = Optimised
     instead = "rounds and a best play"
-    puzzle: Scored
 
     @classmethod
     def requested(  # type: ignore[override]
@@ -48,31 +46,21 @@ class Optimise(Job):
 
     def settled(self) -> bool:
         """Whether it has as many rounds as it is to have; one by the clock always looks on."""
-        rounds = self.store.limits().get("rounds")
-        return rounds is not None and Optimised.of(self.store.state).rounds >= int(rounds)
-
-    def work(self, session: Session) -> None:
-        Optimisation(session, self.puzzle).run()
+        return self.most is not None and Optimised.of(self.store.state).rounds >= self.most
 
     def repair(self, session: Session) -> None:
-        for table in (BEST, ROUND):
-            ResultRows(self.store, table).forget_damaged(session.observer.note, "forgotten")
         try:
             read_arrays(self.store)
         except DamagedError as error:
             session.observer.note(f"{error}; the beam begins anew")
             stage_arrays(self.store, {})
-        self.store.commit(self.store.state)
-
-    @property
-    def _board(self) -> str | None:
-        return self.store.plan(OptimisePlan).board
+        super().repair(session)
 
     def verify(self, check: Check) -> None:
         best = best_of(self.store)
         check.report.count("rounds", len(rounds_of(self.store)))
         check.report.count("moves", best.moves)
-        score = self.puzzle.replay(best.sequence, self._board)
+        score = self.puzzle.replay(best.sequence, self.plan.board)
         if score != best.score:
             check.report.fault(
                 f"the best play is said to score {best.score:,}, by the reference rules it scores {score:,}"
@@ -83,7 +71,7 @@ class Optimise(Job):
                 f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
             )
         # A run that was made when less could be proved may say more.
-        if said.bound is not None and said.bound < (bound := self.puzzle.bound(self._board)):
+        if said.bound is not None and said.bound < (bound := self.puzzle.bound(self.plan.board)):
             check.report.fault(f"the state says that no play scores more than {said.bound:,}, proved is {bound:,}")
         read_arrays(self.store)
 
@@ -96,8 +84,7 @@ class Optimise(Job):
         rows = [
             {"round": number + 1} | {name: rounds[number].row()[name] for name in _COLUMNS} for number in sorted(rounds)
         ]
-        left = f"{counted(len(rows) - _ROWS, 'rounds')} before" if len(rows) > _ROWS else ""
-        return [Table("rounds", rows[-_ROWS:], rest=left)] if rows else []
+        return last_rows("rounds", rows)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         play, bound = self.best_play(budget), Optimised.of(self.store.state).bound

@@ -6,7 +6,8 @@ beam under way is among the run's arrays.
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -24,7 +25,7 @@ from hakoiri.coordinator.plays.plan import (
     fitted_width,
     require_width,
 )
-from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.errors import counted
 from hakoiri.storage.errors import DamagedError
@@ -73,73 +74,74 @@ def rounds_of(ledger: Ledger) -> dict[int, Round]:
     return ResultRows(ledger, ROUND).all(Round.of)
 
 
-class Optimisation:
-    """One session's time with an optimisation."""
+class Optimisation(RowsJob):
+    """The search for good plays: round after round, up to the limits."""
 
-    def __init__(self, session: Session, puzzle: Scored) -> None:
-        self._session, self._store, self._puzzle = session, session.store, puzzle
-        self._plan, self._limits = self._store.plan(OptimisePlan), self._store.limits()
-        self._rounds, self._best = rounds_of(self._store), best_of(self._store)
+    figures = Optimised
+    remedy = "forgotten"
+    limit = "rounds"
+    puzzle: Scored
+
+    @cached_property
+    def plan(self) -> OptimisePlan:
+        return self.store.plan(OptimisePlan)
+
+    def row_tables(self) -> tuple[str, ...]:
+        return BEST, ROUND
+
+    def begin(self) -> None:
+        self._rounds, self._best = rounds_of(self.store), best_of(self.store)
         self._kept, self._kept_at = self._best, time.monotonic()
         self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS
         self._unfinished = 0
-        self._arena = puzzle.arena(self._plan.board)
-        self._bound = Optimised.of(self._store.state).bound
-        self._span = self._left()
+        self._arena = self.puzzle.arena(self.plan.board)
+        self._bound = Optimised.of(self.store.state).bound
+        self._span = self.seconds_left
 
-    def run(self) -> None:
-        """Round after round, up to the limits; raises `StopRun` having kept the best play and the beam under way."""
-        try:
-            if self._plan.strategy == BEAM:
-                self._beams()
-            else:
-                self._games()
-        finally:
-            if not self._store.poisoned:
-                self._commit()
+    def make_rows(self) -> None:
+        """The best play and the beam under way are durable at a `StopRun`."""
+        if self.plan.strategy == BEAM:
+            self._beams()
+        else:
+            self._games()
         if self._bound is None:
             # Last, so that plays have all of the time.
-            self._bound = self._puzzle.bound(self._plan.board)
+            self.commit()
+            self._bound = self.puzzle.bound(self.plan.board)
         if self._bound < self._best.score:
             raise TaskError(f"a play scores {self._best.score:,}, and the bound of all of them is {self._bound:,}")
-        self._commit(status="complete")
-
-    def _left(self) -> float:
-        if self._limits.get("rounds") is not None:
-            return float("inf")
-        return float(self._limits["seconds"]) - self._session.seconds
 
     def _goes_on(self, number: int) -> bool:
-        if self._limits.get("rounds") is not None:
-            return number < int(self._limits["rounds"])
-        return self._left() > 0 or not self._best.moves
+        if self.most is not None:
+            return number < self.most
+        return self.seconds_left > 0 or not self._best.moves
 
     # Games
 
     def _games(self) -> None:
         """The games of a strategy that plays one after another; a fixed one is always the same."""
-        strategy, asked = self._puzzle.games.index(self._plan.strategy), list[tuple[int, int]]()
+        strategy, asked = self.puzzle.games.index(self.plan.strategy), list[tuple[int, int]]()
 
         def chunks() -> Iterator[Arrays]:
             for first, games in self._missing_games():
-                if (first and self._plan.strategy in self._puzzle.fixed_games) or not self._goes_on(first):
+                if (first and self.plan.strategy in self.puzzle.fixed_games) or not self._goes_on(first):
                     return
                 asked.append((first, games))
-                yield games_request(strategy, self._plan.seed, first, games)
+                yield games_request(strategy, self.plan.seed, first, games)
 
         shared = [*self._arena.shared, self._arena.first[0]]
-        for place, result in self._session.context.executor.map("play", chunks(), shared):
+        for place, result in self.session.context.executor.map("play", chunks(), shared):
             self._take_games(*asked[place], best_answered(result))
 
     def _missing_games(self) -> Iterator[tuple[int, int]]:
         """The first of some games that are not played yet, and how many: up to the next that are, or the last."""
-        played, most, number = dict(self._rounds), self._limits.get("rounds"), 0
+        played, number = dict(self._rounds), 0
         while True:
             if number in played:
                 number += played[number].width
                 continue
             ends = [first for first in played if first > number] + (
-                [] if most is None else [max(number + 1, int(most))]
+                [] if self.most is None else [max(number + 1, self.most)]
             )
             # A few at first: by the clock the last of them may come late.
             games = min([self._arena.games, number + 1, *(end - number for end in ends)])
@@ -148,24 +150,24 @@ class Optimisation:
 
     def _take_games(self, first: int, games: int, game: Game) -> None:
         self._offer(game.score, game.sequence, first)
-        seconds = round(self._session.seconds, 3)
+        seconds = round(self.session.seconds, 3)
         self._end_round(Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
-        self._commit()
+        self.commit()
         self._tell(f"games {first + games:,}")
 
     @property
     def _rounds_done(self) -> int:
         """Beams, or games."""
-        beams = self._plan.strategy == BEAM
+        beams = self.plan.strategy == BEAM
         return len(self._rounds) if beams else sum(each.width for each in self._rounds.values())
 
     # Beams
 
     def _beams(self) -> None:
-        memory = self._session.context.budget.memory
-        self._most = most_width(self._arena, self._puzzle, memory)
-        if self._plan.width is not None:
-            require_width(self._plan.width, self._most, memory)
+        memory = self.session.context.budget.memory
+        self._widest = most_width(self._arena, self.puzzle, memory)
+        if self.plan.width is not None:
+            require_width(self.plan.width, self._widest, memory)
         # A repair may have forgotten any of them.
         for number in (number for number in count() if number not in self._rounds):
             if not self._goes_on(number) or not self._worth_a_round(number):
@@ -176,19 +178,19 @@ class Optimisation:
 
     def _worth_a_round(self, number: int) -> bool:
         """Whether there is time for a beam that could be better than those before."""
-        if number < 2 or self._limits.get("rounds") is not None or self._unfinished:
+        if number < 2 or self.most is not None or self._unfinished:
             return True
-        return self._left() > _WORTH_A_ROUND * self._span
+        return self.seconds_left > _WORTH_A_ROUND * self._span
 
     def _one_beam(self, number: int) -> None:
         """A beam until its end, or that of the time."""
-        seed, value = self._plan.seed * 1_000 + number, (self._plan.price, self._plan.rising)
-        beam = Beam(self._session.context, self._puzzle, self._arena, seed, *value)
+        seed, value = self.plan.seed * 1_000 + number, (self.plan.price, self.plan.rising)
+        beam = Beam(self.session.context, self.puzzle, self._arena, seed, *value)
         taken, widest = self._resume(beam, number)
         tried_before, began = beam.tried, time.monotonic()
-        while not beam.finished and (self._left() > 0 or not self._best.moves):
+        while not beam.finished and (self.seconds_left > 0 or not self._best.moves):
             try:
-                self._session.control.check()
+                self.session.control.check()
             except StopRun:
                 # IMPORTANT: not where a step is cut off, which leaves a beam that is neither before nor after it.
                 self._keep_beam(beam, number, taken, widest, at_once=True)
@@ -205,20 +207,20 @@ class Optimisation:
             self._keep_beam(beam, number, taken, widest, at_once=True)
             return
         profile = [taken[len(taken) * part // _PROFILE] for part in range(_PROFILE)] if taken else []
-        seconds = round(self._session.seconds, 3)
+        seconds = round(self.session.seconds, 3)
         self._end_round(Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
-        stage_arrays(self._store, {})
-        self._commit()
+        stage_arrays(self.store, {})
+        self.commit()
 
     def _width(self, beam: Beam, number: int, tried: int, seconds: float) -> int:
-        if self._plan.width is not None:
-            return self._plan.width
-        if not number or self._limits.get("rounds") is not None:
-            return min(self._most, FIRST_WIDTH << number)
+        if self.plan.width is not None:
+            return self.plan.width
+        if not number or self.most is not None:
+            return min(self._widest, FIRST_WIDTH << number)
         before = self._rounds[number - 1]
         if tried < _LEAST_PACE or seconds < 0.1:
             tried, seconds = before.tried, max(1e-3, self._pace_of(before))
-        return fitted_width(before, beam.taken, self._left(), tried / seconds, self._most)
+        return fitted_width(before, beam.taken, self.seconds_left, tried / seconds, self._widest)
 
     def _pace_of(self, before: Round) -> float:
         earlier = self._rounds.get(before.number - 1)
@@ -227,14 +229,14 @@ class Optimisation:
     def _resume(self, beam: Beam, number: int) -> tuple[list[int], int]:
         """Put a beam where it was left, if it was; what it has taken by layer, and its widest layer."""
         try:
-            arrays = read_arrays(self._store)
+            arrays = read_arrays(self.store)
             if not arrays or arrays["round"].tolist() != [number]:
                 return [], 0
             beam.go_on_from(arrays)
             self._unfinished = beam.tried
             return arrays["taken"].tolist(), int(arrays["widest"][0])
         except (DamagedError, KeyError, ValueError) as error:
-            self._session.observer.note(f"beam {number + 1} begins anew: {error}")
+            self.session.observer.note(f"beam {number + 1} begins anew: {error}")
             return [], 0
 
     def _keep_beam(self, beam: Beam, number: int, taken: list[int], widest: int, at_once: bool = False) -> None:
@@ -243,36 +245,40 @@ class Optimisation:
         if at_once or now >= self._beam_at:
             own = {"round": [number], "taken": taken, "widest": [widest]}
             arrays: dict[str, Array] = {name: np.array(value, dtype=np.int64) for name, value in own.items()}
-            stage_arrays(self._store, beam.arrays() | arrays)
-            self._commit()
+            stage_arrays(self.store, beam.arrays() | arrays)
+            self.commit()
             after = time.monotonic()
             self._beam_at = after + max(_BEAM_SECONDS, (after - now) / _BEAM_PART)
         elif self._best is not self._kept and now - self._kept_at > _KEEP_SECONDS:
-            self._commit()
+            self.commit()
 
     # What is found
 
     def _offer(self, score: int, sequence: list[int], number: int) -> None:
-        seconds = round(self._session.seconds, 3)
-        best = Best(score, self._puzzle.spell(sequence), len(sequence), number, seconds)
+        seconds = round(self.session.seconds, 3)
+        best = Best(score, self.puzzle.spell(sequence), len(sequence), number, seconds)
         if best.rank > self._best.rank:
             self._best = best
 
     def _end_round(self, ended: Round) -> None:
-        ResultRows(self._store, ROUND).stage(ended.number, ended.row())
+        self.keep(ROUND, ended.number, ended.row())
         self._rounds[ended.number], self._unfinished = ended, 0
 
-    def _commit(self, **life: Any) -> None:
+    def commit(self, **life: Any) -> None:
         if self._best is not self._kept:
-            ResultRows(self._store, BEST).stage(self._best.round, asdict(self._best))
-        tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
-        found = Optimised(self._best.score, self._best.moves, tried, self._rounds_done, self._bound)
-        self._session.commit(replace(self._store.state, figures=found.as_dict(), **life))
+            self.keep(BEST, self._best.round, asdict(self._best))
+        super().commit(**life)
         self._kept, self._kept_at = self._best, time.monotonic()
 
+    @property
+    def _tried(self) -> int:
+        return sum(each.tried for each in self._rounds.values()) + self._unfinished
+
+    def found(self) -> Optimised:
+        return Optimised(self._best.score, self._best.moves, self._tried, self._rounds_done, self._bound)
+
     def _tell(self, what: str) -> None:
-        left = self._left()
+        left = self.seconds_left
         headline = f"best {self._best.score:,} in {counted(self._best.moves, 'moves')}; {what}"
-        tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
         seconds = (left, left) if 0 <= left < float("inf") else None
-        self._session.tell(Progress(tried, None, "moves tried", headline, seconds))
+        self.session.tell(Progress(self._tried, None, "moves tried", headline, seconds))

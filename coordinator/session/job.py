@@ -6,9 +6,9 @@ cancelling, resuming, verifying, repairing and deleting are then the same as for
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,16 +16,16 @@ from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step, require_seconds, require_within
+from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Figures, Manifest, State
+from hakoiri.storage.ledger.manifest import Figures, Manifest, Progress, State
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.warm import Loader, load_search_kernels, load_shuffle_kernels
 
+_Item = TypeVar("_Item")
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
 _SEEDS = 1 << 32
@@ -52,15 +52,6 @@ class Request(NamedTuple):
     spec: PuzzleSpec
     plan: Mapping[str, Any]
     limits: Mapping[str, Any]
-
-
-def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
-    """The limits of a run that goes on for so long, or up to so many `things` where a number of them is given."""
-    if number is not None:
-        require_within(things, number, 1, MOST_SEED)
-        return {"seconds": None, things: number}
-    require_seconds(seconds)
-    return {"seconds": seconds, things: None}
 
 
 class Play(NamedTuple):
@@ -149,6 +140,12 @@ class Check:
             return np.arange(count)
         self.report.sampled = True
         return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
+
+    def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
+        """Yield the items; between them say how many are `done`, and raise `StopRun` where that is asked for."""
+        for number, item in enumerate(items, 1):
+            yield item
+            self.context.tell(Progress(number, len(items), done))
 
 
 class Job(ABC):

@@ -20,7 +20,7 @@ from hakoiri.coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.deals.hunt import Hunted, Hunting, legs_of
+from hakoiri.coordinator.deals.hunt import HuntDeals, Hunted, legs_of
 from hakoiri.coordinator.deals.hunt_plan import (
     FIRST_CYCLE,
     HuntPlan,
@@ -136,9 +136,9 @@ def what_is_found(found: Found) -> list[tuple[int, str]]:
 
 def test_the_best_of_a_generation_is_the_first_of_the_best() -> None:
     scores = [3, 5, 5, 4, 5, 6, 2, 6, 9, 1, 1, 1]
-    hunting_here = Hunting.__new__(Hunting)
+    hunting_here = HuntDeals.__new__(HuntDeals)
     vars(hunting_here).update(
-        _plan=SimpleNamespace(pool=4), _puzzle=SimpleNamespace(size=7), _best=None,
+        plan=SimpleNamespace(pool=4), puzzle=SimpleNamespace(size=7), _best=None,
         # The last generation is of another size.
         _pool=SimpleNamespace(moment=lambda generation: SimpleNamespace(size=7 if generation < 2 else 6)),
         _standings={leg: SimpleNamespace(leg=leg, best_score=score) for leg, score in enumerate(scores)},
