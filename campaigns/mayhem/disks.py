@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 from campaigns.mayhem.power import Disk, after_a_cut
 from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, require_preloaded
-from campaigns.mayhem.trials import ImpossibleError, Measure
+from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure
 from campaigns.mayhem.works import the_run
 from tests.system.helpers import Finished
 
@@ -138,7 +138,7 @@ class Disks(Disturbed):
         "met": Measure("met"),
         "survived": Measure("of them without harm"),
         "refused": Measure("ended with an error"),
-        "twice": Measure("made twice"),
+        **TWICE,
         "lost": Measure("commits lost"),
     }
     text = """\

@@ -10,7 +10,7 @@ import redis
 
 from campaigns.mayhem.queues import ends
 from campaigns.mayhem.scene import Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 
 #: The failovers in a run, and the most seconds that one takes.
 _FAILOVERS, _FAILOVER_SECONDS = 3, 6.0
@@ -59,7 +59,7 @@ class Failovers(Disturbed):
     measures: ClassVar = {
         "harms": Measure("failovers"),
         "refused": Measure("runs refused with a reason, and resumed"),
-        "twice": Measure("made twice"),
+        **TWICE,
     }
     text = """\
 During a run by two workers, Redis is a read-only replica, or requires another password, for up to six seconds and up to

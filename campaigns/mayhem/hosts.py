@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
@@ -103,7 +103,7 @@ class Hosts(Disturbed):
         "one such file, and a right one": partial(_other_file, beside=True),
     }
     of_work: ClassVar = {"puzzle file of the same name": "own puzzle", "one such file, and a right one": "own puzzle"}
-    measures: ClassVar = {"harms": Measure("harms done"), "twice": Measure("made twice")}
+    measures: ClassVar = {"harms": Measure("harms done"), **TWICE}
     text = """\
 A run by two workers; the clocks of the run, the workers and Redis jump by an hour either way and back while all are at
 work (Redis goes by its clock in what it forgets); a worker of another version; workers whose file of a user's puzzle

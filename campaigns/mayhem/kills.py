@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import the_run
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.names import HOLDER_FILE
@@ -260,7 +260,7 @@ class Kills(Disturbed):
     measures: ClassVar = {
         "blows": Measure("kills"),
         "late": Measure("after its end"),
-        "twice": Measure("made twice"),
+        **TWICE,
         "lost": Measure("seconds of work lost", most=True),
         "stood": Measure("seconds until it went on", most=True),
     }

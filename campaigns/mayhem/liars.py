@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 from campaigns.mayhem.scene import Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
@@ -176,7 +176,7 @@ class Liars(Disturbed):
         "harms": Measure("workers of other code, or with wrong answers"),
         "differed": Measure("refused a chunk, or answered wrongly"),
         "left out": Measure("named"),
-        "twice": Measure("made twice"),
+        **TWICE,
     }
     text = """\
 A run by a good worker and another one, whose code differs in the puzzle's class, a kernel, a table, a task, the coding

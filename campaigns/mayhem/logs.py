@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 from tests.system.helpers import Running, wait_until
 from tests.system.web_servers import ADDRESS
 
@@ -112,7 +112,7 @@ class Logs(Disturbed):
         f"{process}: {kind}": partial(_without_log, process=process, kind=kind)
         for kind, process in product(("full", "pipe closed at first", "pipe closed later"), _STARTS)
     }
-    measures: ClassVar = {"harms": Measure("logs lost"), "twice": Measure("made twice")}
+    measures: ClassVar = {"harms": Measure("logs lost"), **TWICE}
     text = """\
 The stderr of a run, a coordinator, a worker with its supervisor, or the web server cannot be written: the disk is full,
 or the pipe's reader closes it, at first or at a random moment. Each process must still end with 0, the web server and

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import AUTO, Scene
-from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, pair_of
+from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import Work, undisturbed_in
 from tests.system.helpers import HAKOIRI, wait_until
 
@@ -110,7 +110,7 @@ class Memory(Part):
     measures: ClassVar = {
         "harms": Measure("groups"),
         "most": Measure("MB taken, with files", most=True),
-        "twice": Measure("made twice"),
+        **TWICE,
     }
     text = f"""\
 A run without `--memory`, by what a user starts, a coordinator, or a host of `worker -n auto` with its data Redis, which

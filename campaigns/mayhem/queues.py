@@ -10,7 +10,7 @@ import redis
 
 from campaigns.mayhem.proxies import Proxy
 from campaigns.mayhem.scene import AUTO, Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import TWICE, Measure
 from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
 from tests.system.helpers import Running
@@ -214,7 +214,7 @@ class Queues(Disturbed):
     measures: ClassVar = {
         "harms": Measure("harms done"),
         "refused": Measure("runs ended by name, and gone on with"),
-        "twice": Measure("made twice"),
+        **TWICE,
     }
     text = """\
 A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.speaking import speak
-from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.trials import REQUESTS, WAITED, Measure, Outcome, Part, Trial
 from hakoiri.web.settings import Settings
 from tests.support.application import client_of, small_runs
 from tests.support.fuzzing import BUSY, METHODS, fuzz
@@ -41,11 +41,11 @@ class Requests(Part):
     name, usual, short = "requests", 60, (0, 2)
     headings = ("methods",)
     measures: ClassVar = {
-        "requests": Measure("requests"),
+        **REQUESTS,
         "answered": Measure("answered"),
         "refused": Measure("refused (4xx)"),
         "busy": Measure("put off (503, 507)"),
-        "waited": Measure("seconds another client waited", most=True),
+        **WAITED,
     }
     text = """\
 Requests to the application on the web, by all that its description tells of paths, parameters, bodies and headers, with

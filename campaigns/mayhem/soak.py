@@ -20,7 +20,7 @@ from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.liars import OTHER
 from campaigns.mayhem.scene import AUTO, pause
 from campaigns.mayhem.services import Driver, Memory, Service, command_line, megabytes
-from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.trials import REQUESTS, Measure, Outcome, Part, Trial
 from campaigns.mayhem.web import mistakes
 from campaigns.mayhem.works import WORKS, undisturbed_in
 from hakoiri.worker.parent import end_with
@@ -206,7 +206,7 @@ class Soak(Part):
         "others": Measure("workers of other code"),
         "failovers": Measure("failovers, other passwords"),
         "disks": Measure("full disks"),
-        "requests": Measure("requests"),
+        **REQUESTS,
         **{
             f"{name}{when}": Measure(words.format(name=name), most=True)
             for name in ("serve", "coordinator", "worker", "Redis")

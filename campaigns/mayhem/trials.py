@@ -53,6 +53,11 @@ class Measure(NamedTuple):
     most: bool = False
 
 
+#: Measures of several parts.
+TWICE, REQUESTS = {"twice": Measure("made twice")}, {"requests": Measure("requests")}
+WAITED = {"waited": Measure("seconds another client waited", most=True)}
+
+
 class Part(ABC):
     """A kind of mayhem.
 

@@ -13,7 +13,7 @@ from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.kills import again_and_again
 from campaigns.mayhem.mutation import mutated
 from campaigns.mayhem.scene import Disturbed, Scene
-from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.trials import REQUESTS, TWICE, WAITED, Measure
 from campaigns.mayhem.works import the_run
 from tests.support.endless import ENDLESS, many_files
 from tests.system.helpers import Running
@@ -136,10 +136,10 @@ class Web(Disturbed):
         "killed in mid-answer": partial(_with_clients, harm=_ask_much),
     }
     measures: ClassVar = {
-        "requests": Measure("requests"),
+        **REQUESTS,
         "blows": Measure("servers killed"),
-        "twice": Measure("made twice"),
-        "waited": Measure("seconds another client waited", most=True),
+        **TWICE,
+        **WAITED,
     }
     text = """\
 `hakoiri serve` drives a run, is asked meanwhile, and killed (SIGKILL); another goes on. The clients send requests whose

@@ -89,6 +89,25 @@ def step(keys, room, counts):
 """
 
 
+def ruled(name: str, rules: str, imports: str = "", start: int = 0, undirected: bool = False) -> str:
+    """Return the text of a puzzle of at most two moves that begins at `start`; `rules` are its methods, indented."""
+    return f"""{imports}
+from hakoiri import U32, Puzzle
+
+
+class {name}(Puzzle):
+    name = "{name.lower()}"
+    summary = "a puzzle of a test"
+    layout = U32
+    undirected = {undirected}
+    most_successors = 2
+
+    def usual_start(self):
+        return {start}
+
+{rules}"""
+
+
 def written(directory: Path, text: str = JUGS, name: str = "Jugs") -> str:
     """A file with this text, and the word for its puzzle."""
     directory.mkdir(exist_ok=True)

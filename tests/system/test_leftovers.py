@@ -22,27 +22,14 @@ from hakoiri.storage.names import DATA_FILE
 from hakoiri.worker.transport.depots import DATA_REDIS
 from tests.support.refusals import refused
 from tests.system.helpers import HAKOIRI, START_OF_2, Hakoiri, wait_until
+from tests.system.own import ruled
 from tests.system.servers import RedisServer, started_workers
 
 TINY = ("run", "klotski", "--from", START_OF_2)
 #: Rules in plain Python that take seconds for a configuration, after a line that says that they have begun.
-SLOW = """\
-import sys
-import time
-
-from hakoiri import U32, Puzzle
-
-
-class Slow(Puzzle):
-    name = "slow"
-    summary = "rules that take long"
-    layout = U32
-    undirected = True
-    most_successors = 2
-
-    def usual_start(self):
-        return 5
-
+SLOW = ruled(
+    "Slow",
+    """\
     def successors(self, key):
         if key == 8:
             print("slow by now", file=sys.stderr, flush=True)
@@ -59,7 +46,11 @@ class Slow(Puzzle):
 
     def parse_text(self, text):
         return int(text)
-"""
+""",
+    imports="import sys\nimport time",
+    start=5,
+    undirected=True,
+)
 
 
 def test_a_copy_of_a_run_goes_by_the_name_of_its_directory(hakoiri: Hakoiri) -> None:

@@ -29,31 +29,23 @@ from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
+from tests.system.own import ruled
 from tests.system.servers import RedisServer, Workers, other_worker, started_workers
 
 #: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
-SLOW = """\
-import time
-
-from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import U32
-
-
-class Slow(Puzzle):
-    name = "slow"
-    layout = U32
-    undirected = True
-    most_successors = 2
-
-    def usual_start(self):
-        return 100
-
+SLOW = ruled(
+    "Slow",
+    """\
     def successors(self, key):
         with open({asked!r}, "a") as asked:
             asked.write(f"{{key}}\\n")
         time.sleep(3.5 * (key == 10))
         return [key - 1, key + 1]
-"""
+""",
+    imports="import time",
+    start=100,
+    undirected=True,
+)
 
 
 #: A worker process whose puzzle overlooks a move: what it answers is readable, and wrong.

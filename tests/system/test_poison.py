@@ -6,71 +6,37 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.mayhem import poisonous
 from hakoiri.coordinator.runs.service import in_turn, queued_runs
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from tests.system.helpers import HAKOIRI, Finished, Hakoiri, wait_until
 
-POISON = """
-import ctypes, itertools, os, sys, time
-from hakoiri import U32, Puzzle
+#: The puzzles of the campaign, and some that say when they have come to the harmful rule.
+POISON = f"""{Path(poisonous.__file__).read_text(encoding="utf-8")}
+
+import itertools, time
 
 if os.environ.get("POISON_AT_IMPORT"):
     os._exit(0)
 
-class Poison(Puzzle):
-    name = "poison"
-    layout = U32
-    undirected = False
-    most_successors = 2
-
-    def usual_start(self):
-        return 0
-
-    def successors(self, key):
-        if key == 40:
-            self.act()
-        return [key ^ 1, (key + 2) % 256]
-
-class Leaves(Poison):
-    def act(self):
-        os._exit(0)
-
-class Exits(Poison):
-    def act(self):
-        sys.exit(0)
-
-class Crashes(Poison):
-    def act(self):
-        ctypes.string_at(0)
-
-class Raises(Poison):
-    def act(self):
-        raise type("Odd", (BaseException,), {})("odd")
-
-class Waits(Poison):
+class Telling(Harmless):
     def act(self):
         open(os.environ["POISON_WAITS"], "w").close()
+        self.wait()
+
+class Waits(Telling):
+    def wait(self):
         time.sleep(0.3)
 
-class Greedy(Poison):
-    def act(self):
-        bytearray(1 << 60)
-
-class Endless(Poison):
-    def act(self):
-        open(os.environ["POISON_WAITS"], "w").close()
+class Spins(Telling):
+    def wait(self):
         while True:
             pass
 
-class InC(Poison):
-    def act(self):
-        open(os.environ["POISON_WAITS"], "w").close()
+class InC(Telling):
+    def wait(self):
         sum(itertools.repeat(0))
-
-class Good(Poison):
-    def act(self):
-        pass
 """
 
 
@@ -87,7 +53,7 @@ def poison(tmp_path: Path) -> Path:
         ("Leaves", "ended with exit code 0", 1),
         ("Crashes", "ended by SIGSEGV", 128 + signal.SIGSEGV),
         ("Exits", "SystemExit: 0", 1),
-        ("Raises", "Odd: odd", 1),
+        ("Raises", "_OddError", 1),
     ],
 )
 def test_a_puzzle_that_ends_its_process_is_told(
@@ -103,7 +69,7 @@ def test_a_puzzle_that_ends_its_process_is_told(
 
 
 def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) -> None:
-    ended = hakoiri("run", f"{poison}:Good", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
+    ended = hakoiri("run", f"{poison}:Harmless", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
     assert (ended.code, ended.stdout) == (1, "")
     assert "ended with exit code 0" in ended.error
 
@@ -126,7 +92,7 @@ def test_a_signal_reaches_the_process_of_the_puzzle_once(
 
 
 def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison: Path, hakoiri: Hakoiri) -> None:
-    names = ("Leaves", "Crashes", "Good")
+    names = ("Leaves", "Crashes", "Harmless")
     queued = {name: hakoiri.json("enqueue", f"{poison}:{name}")["run"] for name in names}
 
     def serve() -> Finished:
@@ -134,7 +100,7 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison
         return hakoiri("coordinator", "--threads", "--burst", "--json", env=files)
 
     ends = {end["run"]: end["status"] for end in serve().json["runs"]}
-    assert ends == {queued["Leaves"]: "error", queued["Crashes"]: "error", queued["Good"]: "complete"}
+    assert ends == {queued["Leaves"]: "error", queued["Crashes"]: "error", queued["Harmless"]: "complete"}
     assert "ended with 0 in the midst of the work" in serve().stderr
     said = ""
     # The first session may have committed some work.
@@ -143,7 +109,7 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison
     assert said.count("its last 4 sessions ended without a reason") == 2
     states = {name: hakoiri.json("status", run) for name, run in queued.items()}
     assert {name: state["status"] for name, state in states.items()} == {
-        "Leaves": "failed", "Crashes": "failed", "Good": "complete"
+        "Leaves": "failed", "Crashes": "failed", "Harmless": "complete"
     }  # fmt: skip
     assert serve().json["runs"] == []
 
@@ -156,13 +122,13 @@ def test_a_puzzle_that_asks_for_too_much_memory_is_told_in_a_line(poison: Path, 
     assert hakoiri.state().status == "interrupted"
 
 
-@pytest.mark.parametrize(("name", "in_time"), [("Endless", True), pytest.param("InC", False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "in_time"), [("Spins", True), pytest.param("InC", False, marks=pytest.mark.slow)])
 def test_a_run_that_never_answers_is_cancelled(
     name: str, in_time: bool, poison: Path, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
     """The run behind it is driven then. A loop in C is killed after 30 seconds."""
     files = {"HAKOIRI_PUZZLE_FILES": str(poison), "POISON_WAITS": str(tmp_path / "waits")}
-    first, second = (hakoiri.json("enqueue", f"{poison}:{puzzle}")["run"] for puzzle in (name, "Good"))
+    first, second = (hakoiri.json("enqueue", f"{poison}:{puzzle}")["run"] for puzzle in (name, "Harmless"))
     service = hakoiri.start("coordinator", "--threads", env=files)
     wait_until((tmp_path / "waits").exists, what="it to be driven")
     cancelled = hakoiri.here("cancel", first, check=False)
@@ -179,7 +145,7 @@ def test_a_run_of_a_user_that_never_answers_is_cancelled_from_elsewhere(
     poison: Path, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
     waits = {"POISON_WAITS": str(tmp_path / "waits")}
-    running = hakoiri.start("run", f"{poison}:Endless", env=waits, executable=HAKOIRI)
+    running = hakoiri.start("run", f"{poison}:Spins", env=waits, executable=HAKOIRI)
     wait_until((tmp_path / "waits").exists, what="the puzzle to loop")
     hakoiri.here("cancel", "last")
     ended = running.finish()

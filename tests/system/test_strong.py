@@ -9,29 +9,16 @@ import pytest
 
 from hakoiri.coordinator.graphs import strong
 from tests.system.helpers import ROOT, START_OF_248, FinishedRuns, Hakoiri
-from tests.system.own import changed, written
+from tests.system.own import changed, ruled, written
 
 TEXT = (ROOT / "docs" / "directed.md").read_text(encoding="utf-8")
 LEFT_ENDS = f"{ROOT / 'examples' / 'left_ends.py'}:LeftEnds"
 #: Nodes and diameter of the element components, by aces and holes, as the paper has them.
 ELEMENTS = {(1, 1): (2, 1), (1, 2): (3, 1), (1, 3): (4, 1), (2, 1): (6, 3), (2, 2): (12, 3), (3, 1): (24, 4)}
 #: 0 to 3 and 4 to 6 are rings, 8 and 9 lead to each other, 7 is a dead end.
-ROADS = """\
-from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import U32
-
-ROADS = {0: [1], 1: [2], 2: [3, 4], 3: [0, 8], 4: [5], 5: [6, 7], 6: [4], 7: [], 8: [9], 9: [8]}
-
-
-class Roads(Puzzle):
-    name = "roads"
-    layout = U32
-    undirected = False
-    most_successors = 2
-
-    def usual_start(self):
-        return 0
-
+ROADS = ruled(
+    "Roads",
+    """\
     def successors(self, key):
         return ROADS[key]
 
@@ -40,7 +27,11 @@ class Roads(Puzzle):
 
     def configurations(self):
         yield self.keys(sorted(ROADS))
-"""
+
+
+ROADS = {0: [1], 1: [2], 2: [3, 4], 3: [0, 8], 4: [5], 5: [6, 7], 6: [4], 7: [], 8: [9], 9: [8]}
+""",
+)
 
 
 @pytest.fixture
