@@ -16,6 +16,7 @@ from typer.main import get_group
 
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
+from hakoiri.cli.groups import ungrouped
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
 from hakoiri.puzzles.user.apart import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
@@ -137,7 +138,7 @@ class _Parts(Mapping[str, Any]):
             import_module(f"hakoiri.cli.{_PLACES[name][1]}").register(part)
             for typed in (part, *(group.typer_instance for group in part.registered_groups)):
                 for info in typed.registered_commands if typed else ():
-                    info.cls = Command
+                    info.cls, info.callback = Command, info.callback and ungrouped(info.callback)
             found: Any
             for made, found in get_group(part).commands.items():
                 found.rich_help_panel = _PLACES[made][0]

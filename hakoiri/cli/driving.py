@@ -25,10 +25,10 @@ from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.session.job import Job
+    from hakoiri.cli.groups import Driving
+    from hakoiri.coordinator.session.job import Job, Request
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
-    from hakoiri.puzzles.registry import PuzzleSpec
     from hakoiri.storage.ledger.manifest import State
 
 
@@ -107,9 +107,8 @@ def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
 
 
 def start_run(
-    spec: "PuzzleSpec", mode: str | None, plan: Mapping[str, Any], resources: "Resources", data: Path | None,
-    json: bool, *, queue: bool = False, limits: Mapping[str, Any] | None = None,
-    finish: Finish | None = None, name: str | None = None, reuse: bool = False, wide: bool = False,
+    asked: "Request", mode: str | None, work: "Driving", *, queue: bool = False, finish: Finish | None = None,
+    name: str | None = None, reuse: bool = False, wide: bool = False,
 ) -> None:  # fmt: skip
     """Make a run (`coordinator.runs.create`), and drive it here or leave it to a coordinator.
 
@@ -121,12 +120,13 @@ def start_run(
 
     if reuse and name is not None:
         raise PuzzleError("--name goes with no --reuse, which may take a run that has a name: leave one of them out")
-    again, where = mode is not None and kind_of(mode).named_by_plan, data_directory(data)
-    manifest = plan_run(where, spec, mode, plan, resources, name)
+    again, where = mode is not None and kind_of(mode).named_by_plan, data_directory(work.data)
+    resources = work.resources
+    manifest = plan_run(where, asked.spec, mode, asked.plan, resources, name)
     twin = None if again else finished_twin(where, manifest)
     if twin is not None:
         if reuse:
-            drive_and_report(where / twin, resources, json, data, wide=wide)
+            drive_and_report(where / twin, resources, work.json, work.data, wide=wide)
             return
         stderr().print(Text(f"run {twin} has done the same and is complete; --reuse takes it instead of a new one"))
     if resources.redis is not None and not queue and not again:
@@ -135,11 +135,11 @@ def start_run(
         from hakoiri.worker.transport.connection import connect
 
         connect(resources.redis).close()
-    directory = make_planned(where, manifest, queue, limits)
+    directory = make_planned(where, manifest, queue, asked.limits)
     if queue:
-        report_queued(directory, resources.redis, json)
+        report_queued(directory, resources.redis, work.json)
     else:
-        drive_and_report(directory, resources, json, data, finish=finish, wide=wide)
+        drive_and_report(directory, resources, work.json, work.data, finish=finish, wide=wide)
 
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:

@@ -5,19 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering, named
-from hakoiri.cli.options import (
-    ConfArgument,
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    RedisOption,
-    RunArgument,
-    read_board,
-    redis_url,
-)
+from hakoiri.cli.groups import Asking
+from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, read_board, redis_url
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 from hakoiri.steps import command
 
@@ -40,10 +30,8 @@ def components(
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List only the N largest.")] = None,
     redis: RedisOption = None,
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """List the components, largest first, with exact diameters.
 
@@ -52,10 +40,10 @@ def components(
     """
     from hakoiri.coordinator.session.resources import Resources
 
-    with opened(name, data, memory, puzzle) as run:
+    with asking.open(name) as run:
         if strong:
-            _list_strong(run, limit, json, Resources(redis_url(redis), memory=memory))
-        elif json:
+            _list_strong(run, limit, asking.json, Resources(redis_url(redis), memory=asking.memory))
+        elif asking.json:
             from hakoiri.rows.answers import components_row
 
             print_json({"run": run.name} | components_row(run, limit))
@@ -70,22 +58,20 @@ def components(
 def component_of(
     name: RunArgument,
     conf: ConfArgument,
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 
-    with opened(name, data, memory, puzzle) as run:
+    with asking.open(name) as run:
         number = run.component_of(read_board(conf))
         if run.whole and run.puzzle.undirected:
             row = component_row(run.components(number + 1)[number], run.puzzle)
         else:
             weak = run.weak_components()[number]
             row = {"component": number, "size": weak.size, "representative": run.puzzle.render(weak.representative)}
-    if json:
+    if asking.json:
         print_json({"run": run.name} | row)
     else:
         stdout().print(facts(row))

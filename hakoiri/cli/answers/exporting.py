@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, OwnFileOption, RunArgument
+from hakoiri.cli.groups import Asking
+from hakoiri.cli.options import RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json, stdout
 
@@ -33,10 +33,8 @@ def export(
         int | None,
         typer.Option("--layers", min=0, metavar="N", help="Write layers 0 to N alone: states within N moves."),
     ] = None,
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Write a run to files: tables, graphs, a certificate.
 
@@ -51,7 +49,7 @@ def export(
         raise typer.BadParameter("say where to: --to FILE, or --edges FILE for the moves, or both")
     row: dict[str, Any] = {}
     left = ": the file that was being written is left as it was before"
-    with opened(name, data, memory, puzzle) as run, answering(left) as (control, progress):
+    with asking.open(name) as run, answering(left) as (control, progress):
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
         what = "solutions" if isinstance(run.puzzle, Placements) else kept
         if target is not None:
@@ -62,7 +60,7 @@ def export(
         if edges is not None:
             count = export_edges(run, edges, moves=moves, layers=layers, control=control, observer=progress)
             row |= {"edges_file": str(edges), "edges": count}
-    if json:
+    if asking.json:
         print_json({"run": run.name} | row)
         return
     if target is not None:

@@ -8,17 +8,8 @@ from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    QueueOption,
-    RedisOption,
-    RunArgument,
-    WorkersOption,
-    redis_url,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.steps import command
@@ -54,12 +45,9 @@ def diameter(
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs: .svg or .png.")] = None,
     queue: QueueOption = False,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
     puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Show the exact diameter of a component and its pairs.
 
@@ -67,7 +55,6 @@ def diameter(
     search, too, and Ctrl-C leaves a run that the same command resumes.
     """
     from hakoiri.coordinator.graphs.bounding import make_bounding
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.rows.answers import diameter_row
 
     if pairs is not None:
@@ -81,15 +68,15 @@ def diameter(
 
         check_ending(plot)
     refuse_with_queue(queue, {"--pairs": pairs, "--plot": plot})
-    base, own = _base_and_component(name, data)
-    resources = Resources(redis_url(redis), workers, memory)
-    with opened(base, data, memory, puzzle) as run:
+    base, own = _base_and_component(name, work.data)
+    resources = work.resources
+    with opened(base, work.data, work.memory, puzzle) as run:
         number = run.component_asked(own if component is None else component)
         if queue:
-            report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, json)
+            report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, work.json)
             return
         if run.needs_bounding(number, every):
-            drive_to_end(make_bounding(run.store, resources, number, every), resources, data)
+            drive_to_end(make_bounding(run.store, resources, number, every), resources, work.data)
         with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)
         of_start = run.whole and run.start_component == found.record.component
@@ -97,7 +84,7 @@ def diameter(
         _write_pairs(run, found, pairs)
     if plot is not None:
         _plot_pairs(run, found, plot)
-    if json:
+    if work.json:
         print_json({"run": run.name} | diameter_row(run, found))
         return
     _print_diameter(run, found, of_start)

@@ -8,28 +8,14 @@ from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
-from hakoiri.cli.options import (
-    AuditOption,
-    ChunkOption,
-    DataOption,
-    DeadlineOption,
-    FarmFromOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    QueueOption,
-    RedisOption,
-    RunArgument,
-    WorkersOption,
-    redis_url,
-)
+from hakoiri.cli.groups import LayersHere
+from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.steps import command
 
 if TYPE_CHECKING:
     from hakoiri.api import Hardest, Run
-    from hakoiri.coordinator.session.resources import Resources
 
 #: Boards that are drawn, and configurations in JSON, unless more are asked for.
 _DRAWN, _LISTED = 12, 1_000
@@ -53,41 +39,31 @@ def hardest(
     ] = None,
     queue: QueueOption = False,
     puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    chunk: ChunkOption = None,
-    farm_from: FarmFromOption = None,
-    deadline: DeadlineOption = None,
-    audit: AuditOption = None,
-    json: JsonOption = False,
+    *,
+    search: LayersHere,
 ) -> None:
     """Show the hardest positions: those farthest from a goal.
 
     The distances of all configurations are kept, as a run that belongs to this one: from then on each path to a goal,
     and each hint, is there at once. Ctrl-C leaves a run that the same command resumes.
     """
-    from hakoiri.coordinator.session.resources import Resources
-
     refuse_with_queue(queue, {"--plot": plot})
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
         from hakoiri.render.plots import PLOTS
 
         check_ending(plot, PLOTS)
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
-    base, metric = _computed(name, resources, metric, queue, data, puzzle, json)
+    base, metric = _computed(name, metric, queue, puzzle, search)
     if queue:
         return
-    with opened(base, data, memory, puzzle) as run:
-        found = run.hardest(limit or (_LISTED if json else _DRAWN), metric=metric)
+    with opened(base, search.data, search.memory, puzzle) as run:
+        found = run.hardest(limit or (_LISTED if search.json else _DRAWN), metric=metric)
         if plot is not None:
             from hakoiri.render.plots import plot_distances
 
             plot_distances(run, found.layers, plot)
             stderr().print(Text(f"drawn into {plot}"))
-        if json:
+        if search.json:
             from hakoiri.rows.answers import hardest_row
 
             print_json({"run": run.name} | hardest_row(run, found))
@@ -96,9 +72,8 @@ def hardest(
 
 
 def _computed(
-    name: str, resources: "Resources", metric: str | None, queue: bool, data: Path | None, puzzle: str | None,
-    json: bool,
-) -> tuple[str, str | None]:  # fmt: skip
+    name: str, metric: str | None, queue: bool, puzzle: str | None, search: LayersHere
+) -> tuple[str, str | None]:
     """Have the goal distances of a run computed where they are not known, or queue that; its name, and the metric.
 
     A run of goal distances stands for the run that they are of, and for its own metric.
@@ -108,12 +83,12 @@ def _computed(
     from hakoiri.storage.layers.store import RunStore
     from hakoiri.storage.ledger.ledger import Ledger
 
-    directory = find_run(data_directory(data), name)
+    directory, resources = find_run(data_directory(search.data), name), search.resources
     base = base_of(directory) or directory.name
     if base != directory.name and metric is None:
         with Ledger(directory) as ledger:
             metric = ledger.manifest.puzzle["options"].get(METRIC)
-    with opened(base, data, puzzle=puzzle) as run:
+    with opened(base, search.data, puzzle=puzzle) as run:
         run.require_goals()
         other = run.other_metric(metric)
         known = run.known_distances(other) is not None
@@ -121,9 +96,9 @@ def _computed(
         with RunStore(directory.with_name(base)) as store:
             distances = make_distances(store, resources, queue, other)
         if queue:
-            report_queued(distances, resources.redis, json)
+            report_queued(distances, resources.redis, search.json)
         else:
-            drive_to_end(distances, resources, data)
+            drive_to_end(distances, resources, search.data)
     return base, metric
 
 

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, OwnFileOption, RunArgument
+from hakoiri.cli.groups import Asking
+from hakoiri.cli.options import RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
 
@@ -26,10 +26,8 @@ def draw_map(
         ),
     ] = None,
     dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Write a map: the configurations of a component in space.
 
@@ -43,12 +41,12 @@ def draw_map(
 
     # Before the work, which may take minutes.
     require_place(target)
-    with opened(name, data, memory, puzzle) as run:
+    with asking.open(name) as run:
         with answering(": nothing is written") as (control, progress):
             found = run.map(component, int(dim), control, progress)
         write_map(run, found, target)
         row = map_row(run, found)
-        if json:
+        if asking.json:
             print_json({"run": run.name, "file": str(target)} | row)
             return
     part = "" if found.whole else f", the nearest to {row['origin']}"

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.completing import ends_beginning
-from hakoiri.cli.options import (
-    ConfArgument,
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    RunArgument,
-    read_board,
-)
+from hakoiri.cli.groups import Asking
+from hakoiri.cli.options import ConfArgument, RunArgument, read_board
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 
@@ -41,17 +33,15 @@ def distance(
     target: ConfArgument,
     source: FromOption = None,
     avoid: AvoidOption = None,
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Show how many moves a configuration is from the start."""
     from hakoiri.rows.answers import path_row
 
-    with opened(name, data, memory, puzzle) as run:
+    with asking.open(name) as run:
         found = run.path(*_ends(target, source), _patterns(avoid))
-    if json:
+    if asking.json:
         print_json({"run": run.name} | path_row(found))
     else:
         stdout().print(
@@ -87,10 +77,8 @@ def path(
         Path | None,
         typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
     ] = None,
-    memory: MemoryOption = None,
-    puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    asking: Asking,
 ) -> None:
     """Draw a shortest path, board by board.
 
@@ -107,15 +95,15 @@ def path(
         check_ending(film, FILMS)
         if count or every:
             raise PuzzleError("a film shows one path: leave out --film, or --count and --all")
-    with opened(name, data, memory, puzzle) as run:
+    with asking.open(name) as run:
         if count or every:
             listed = (limit or _USUALLY_LISTED) if every else 0
-            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, json)
+            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, asking.json)
             return
         found = run.path(*_ends(target, source), _patterns(avoid))
     if film is not None:
         _write_film(run, found, film)
-    if json:
+    if asking.json:
         print_json({"run": run.name} | path_row(found))
         return
     if film is None:

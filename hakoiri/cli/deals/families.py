@@ -8,19 +8,8 @@ from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    PuzzleOptions,
-    QueueOption,
-    RedisOption,
-    WorkersOption,
-    parse_options,
-    parse_sizes,
-    redis_url,
-    spec_of,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, spec_of
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import stderr
 
@@ -48,18 +37,14 @@ def boards(
         Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per component: .csv or .parquet.")
     ] = None,
     queue: QueueOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Measure all boards of some rectangular pieces.
 
     For every mix of the pieces: components and exact diameters. If interrupted, run the same command again to continue.
     """
     from hakoiri.coordinator.families.boards import StudyBoards
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.export.rows import check_ending
 
     refuse_with_queue(queue, {"--csv": csv})
@@ -67,12 +52,11 @@ def boards(
         check_ending(csv)
     spec = PuzzleSpec("sliding", parse_options(options or []))
     asked = StudyBoards.requested(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
-    resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
         return _write(job, csv)
 
-    start_run(asked.spec, "boards", asked.plan, resources, data, json, queue=queue, finish=finish)
+    start_run(asked, "boards", work, queue=queue, finish=finish)
 
 
 def _write(job: "Job", table: Path | None) -> dict[str, Any]:
@@ -105,11 +89,8 @@ def sizes(
         Path | None, typer.Option("--b-files", metavar="DIR", help="Write tables in the form of OEIS b-files.")
     ] = None,
     queue: QueueOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Explore a puzzle size by size.
 
@@ -118,10 +99,9 @@ def sizes(
     """
     from hakoiri.coordinator.families.sizes import StudySizes
     from hakoiri.coordinator.families.sizes import b_files as tables_of
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.storage.engine.files import naming, write_file
 
-    spec, resources = spec_of(puzzle, options, None, None), Resources(redis_url(redis), workers, memory)
+    spec = spec_of(puzzle, options, None, None)
     refuse_with_queue(queue, {"--b-files": b_files})
     asked = StudySizes.requested(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
 
@@ -136,7 +116,7 @@ def sizes(
         stderr().print(Text(f"{len(files)} tables written into {b_files}"))
         return {"b_files": sorted(files)}
 
-    start_run(asked.spec, "sizes", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+    start_run(asked, "sizes", work, queue=queue, finish=finish)
 
 
 def register(app: typer.Typer) -> None:

@@ -9,21 +9,8 @@ from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
-from hakoiri.cli.options import (
-    DataOption,
-    FromOption,
-    GoalOption,
-    JsonOption,
-    MemoryOption,
-    PuzzleOptions,
-    QueueOption,
-    RedisOption,
-    WorkersOption,
-    parse_count,
-    parse_time,
-    redis_url,
-    spec_of,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import FromOption, GoalOption, PuzzleOptions, QueueOption, parse_count, parse_time, spec_of
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import stderr
@@ -70,11 +57,8 @@ def hunt(
         Path | None, typer.Option("--certificate", metavar="FILE", help="Write the certificate here.")
     ] = None,
     queue: QueueOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Look for the hardest deal by changing deals step by step.
 
@@ -83,7 +67,6 @@ def hunt(
     of --from; boards that moves lead to are judged together.
     """
     from hakoiri.coordinator.deals.hunt import HuntDeals
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.storage.engine.files import require_place
     from hakoiri.storage.names import certificate_file
 
@@ -96,13 +79,12 @@ def hunt(
         raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
     if certificate is not None:
         require_place(certificate)
-    resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
         target = None if spec.digest else certificate or certificate_file(job.store.directory)
-        return _certify(job, target, memory, control)
+        return _certify(job, target, work.memory, control)
 
-    start_run(spec, "hunt", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+    start_run(asked, "hunt", work, queue=queue, finish=finish)
 
 
 def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:

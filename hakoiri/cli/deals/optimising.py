@@ -8,18 +8,8 @@ from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import start_run
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    PuzzleOptions,
-    QueueOption,
-    RedisOption,
-    WorkersOption,
-    parse_time,
-    redis_url,
-    spec_of,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import JsonOption, PuzzleOptions, QueueOption, parse_time, spec_of
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
@@ -70,25 +60,20 @@ def optimise(
         ),
     ] = None,
     queue: QueueOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Look for the play with the highest score.
 
     The best play is on disk at any moment. Run the same command again to continue.
     """
     from hakoiri.coordinator.plays.job import Optimise
-    from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, None)
     asked = Optimise.requested(
         spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
     )
-    resources = Resources(redis_url(redis), workers, memory)
-    start_run(asked.spec, "optimise", asked.plan, resources, data, json, queue=queue, limits=asked.limits)
+    start_run(asked, "optimise", work, queue=queue)
 
 
 def generate(

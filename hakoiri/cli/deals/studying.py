@@ -12,18 +12,8 @@ from typer.core import TyperGroup
 from hakoiri.cli.deals import comparing, families
 from hakoiri.cli.deals.solving import GameArgument
 from hakoiri.cli.driving import refuse_with_queue, start_run
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    QueueOption,
-    RedisOption,
-    WorkersOption,
-    own_spec,
-    parse_count,
-    parse_memory,
-    parse_sizes,
-    redis_url,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import QueueOption, own_spec, parse_count, parse_sizes
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PUZZLES
@@ -84,24 +74,16 @@ def deals(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the distributions: .png, .svg or .pdf.")
     ] = None,
     queue: QueueOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: Annotated[
-        int | None,
-        typer.Option(
-            "--memory", parser=parse_memory, metavar="SIZE", help="Memory of all searches; with less, fewer threads."
-        ),
-    ] = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Solve many random deals and report what they have in common.
 
     If interrupted, run the same command again to continue; with more --deals or other --sizes it adds to the study.
+    All searches share --memory: with less, fewer threads.
     """
     from hakoiri.coordinator.deals.study import StudyDeals
     from hakoiri.coordinator.deals.study_plan import dealt_class
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.render.pictures.files import check_ending
     from hakoiri.render.plots import PLOTS
     from hakoiri.storage.engine.files import require_place
@@ -118,12 +100,11 @@ def deals(
         check_ending(plot, PLOTS)
     if csv is not None:
         require_place(csv)
-    resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
         return _write(job, csv, plot)
 
-    start_run(spec, "study", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+    start_run(asked, "study", work, queue=queue, finish=finish)
 
 
 def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:

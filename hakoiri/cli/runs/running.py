@@ -1,38 +1,29 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hakoiri.cli.driving import drive_and_report, start_run
+from hakoiri.cli.groups import Layers, LayersHere
 from hakoiri.cli.options import (
-    AuditOption,
-    ChunkOption,
     DataNetworksOption,
-    DataOption,
-    DeadlineOption,
-    FarmFromOption,
     FromOption,
     GoalOption,
-    JsonOption,
-    MemoryOption,
     PuzzleArgument,
     PuzzleOptions,
-    RedisOption,
     RunArgument,
     WideOption,
-    WorkersOption,
     own_spec,
     parse_options,
     read_board,
-    redis_url,
     spec_of,
 )
 from hakoiri.puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from hakoiri.puzzles.registry import PuzzleSpec
+    from hakoiri.coordinator.session.job import Request
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -58,70 +49,51 @@ NameOption = Annotated[
 ReuseOption = Annotated[bool, typer.Option("--reuse", help="Use a finished run of the same, if there is one.")]
 
 
-def run(
-    puzzle: PuzzleArgument,
-    options: PuzzleOptions = None,
-    whole: WholeOption = False,
-    diameters: DiametersOption = None,
-    until_goal: UntilGoalOption = False,
-    layers: LayersOption = None,
-    merge_mirrors: MergeMirrorsOption = False,
-    start: FromOption = None,
-    goal: GoalOption = None,
-    name: NameOption = None,
-    reuse: ReuseOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    chunk: ChunkOption = None,
-    farm_from: FarmFromOption = None,
-    deadline: DeadlineOption = None,
-    audit: AuditOption = None,
-    data_networks: DataNetworksOption = None,
-    wide: WideOption = False,
-    json: JsonOption = False,
-) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """Options that say which run is made."""
+
+    puzzle: PuzzleArgument
+    options: PuzzleOptions = None
+    whole: WholeOption = False
+    diameters: DiametersOption = None
+    until_goal: UntilGoalOption = False
+    layers: LayersOption = None
+    merge_mirrors: MergeMirrorsOption = False
+    start: FromOption = None
+    goal: GoalOption = None
+    name: NameOption = None
+    reuse: ReuseOption = False
+
+    def request(self) -> tuple[str | None, "Request"]:
+        """Return the kind of run, ``None`` for the usual one of the puzzle, and what is asked of it."""
+        from hakoiri.coordinator.session.job import Job
+
+        spec = spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)
+        if self.whole:
+            if self.layers is not None:
+                raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
+            from hakoiri.coordinator.graphs.job import Whole
+
+            return "whole", Whole.requested(spec, until_goal=self.until_goal, diameters=self.diameters or "all")
+        if self.diameters is not None:
+            raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
+        return None, Job.requested(spec, until_goal=self.until_goal, layers=self.layers)
+
+
+def run(wanted: Wanted, search: LayersHere, data_networks: DataNetworksOption = None, wide: WideOption = False) -> None:
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
     """
-    from hakoiri.coordinator.session.resources import Resources
-
-    spec = spec_of(puzzle, options, start, goal, merge_mirrors)
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
-    way = _way(spec, whole, until_goal, layers, diameters)
-    start_run(spec, *way, resources, data, json, name=name, reuse=reuse, wide=wide)
+    mode, asked = wanted.request()
+    start_run(asked, mode, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
 
 
-def enqueue(
-    puzzle: PuzzleArgument,
-    options: PuzzleOptions = None,
-    whole: WholeOption = False,
-    diameters: DiametersOption = None,
-    until_goal: UntilGoalOption = False,
-    layers: LayersOption = None,
-    merge_mirrors: MergeMirrorsOption = False,
-    start: FromOption = None,
-    goal: GoalOption = None,
-    name: NameOption = None,
-    reuse: ReuseOption = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    memory: MemoryOption = None,
-    chunk: ChunkOption = None,
-    farm_from: FarmFromOption = None,
-    deadline: DeadlineOption = None,
-    audit: AuditOption = None,
-    json: JsonOption = False,
-) -> None:
+def enqueue(wanted: Wanted, search: Layers) -> None:
     """Queue a run for the coordinator and return at once."""
-    from hakoiri.coordinator.session.resources import Resources
-
-    spec = spec_of(puzzle, options, start, goal, merge_mirrors)
-    resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline, audit)
-    way = _way(spec, whole, until_goal, layers, diameters)
-    start_run(spec, *way, resources, data, json, queue=True, name=name, reuse=reuse)
+    mode, asked = wanted.request()
+    start_run(asked, mode, search, queue=True, name=wanted.name, reuse=wanted.reuse)
 
 
 def resume(
@@ -134,17 +106,10 @@ def resume(
         str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
     ] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again; digests prove them.")] = False,
-    data: DataOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    memory: MemoryOption = None,
-    chunk: ChunkOption = None,
-    farm_from: FarmFromOption = None,
-    deadline: DeadlineOption = None,
-    audit: AuditOption = None,
     data_networks: DataNetworksOption = None,
     wide: WideOption = False,
-    json: JsonOption = False,
+    *,
+    search: LayersHere,
 ) -> None:
     """Continue a stopped run from its last commit.
 
@@ -153,35 +118,16 @@ def resume(
     from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.create import require_puzzle, require_same
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.storage.ledger.ledger import Ledger
 
-    directory = find_run(data_directory(data), name)
+    directory = find_run(data_directory(search.data), name)
     with Ledger(directory) as ledger:
         manifest = ledger.manifest
     if puzzle is not None:
         require_puzzle(manifest, own_spec(puzzle))
     admit(directory)
     require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
-    drive_and_report(directory, resources, json, data, repair, wide=wide)
-
-
-def _way(
-    spec: "PuzzleSpec", whole: bool, until_goal: bool, layers: int | None, diameters: str | None
-) -> tuple[str | None, Mapping[str, Any]]:
-    """The kind of run and its plan."""
-    from hakoiri.coordinator.session.job import Job
-
-    if whole:
-        if layers is not None:
-            raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
-        from hakoiri.coordinator.graphs.job import Whole
-
-        return "whole", Whole.requested(spec, until_goal=until_goal, diameters=diameters or "all").plan
-    if diameters is not None:
-        raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
-    return None, Job.requested(spec, until_goal=until_goal, layers=layers).plan
+    drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)
 
 
 def register(app: typer.Typer) -> None:

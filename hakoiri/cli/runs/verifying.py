@@ -8,15 +8,8 @@ from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    RedisOption,
-    WorkersOption,
-    redis_url,
-)
+from hakoiri.cli.groups import Work
+from hakoiri.cli.options import OwnFileOption
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import unread
@@ -50,12 +43,9 @@ def verify(
         int | None,
         typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which sample.", show_default="a random one"),
     ] = None,
-    memory: MemoryOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
     puzzle: OwnFileOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
+    *,
+    work: Work,
 ) -> None:
     """Check a run or a certificate by deriving it again.
 
@@ -65,11 +55,10 @@ def verify(
     from hakoiri.coordinator.deals.certificate import SUFFIX, verify_file
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.verify import verify_directory
-    from hakoiri.coordinator.session.resources import Resources
 
     certified = name.endswith(SUFFIX)
-    resources = Resources(redis_url(redis), workers, memory)
-    path = Path(name) if certified else find_run(data_directory(data), name)
+    resources = work.resources
+    path = Path(name) if certified else find_run(data_directory(work.data), name)
     if not certified:
         admit(path, puzzle)
     elif puzzle is not None:
@@ -81,14 +70,14 @@ def verify(
             report = verify_directory(path, full, resources, control, progress, seed)
     row = report_row(report)
     with unread(not report.ok):
-        if json:
+        if work.json:
             print_json(({"certificate": name} if certified else {"run": path.name}) | row)
         else:
             stdout().print(Text(_outcome(report)), soft_wrap=True)
             for fault in row["faults"]:
                 stdout().print(Text(fault, style="red"), soft_wrap=True)
-    if not (json or certified) and report.checked and report.cause:
-        repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
+    if not (work.json or certified) and report.checked and report.cause:
+        repair = in_command_line(Step("repair", path.name, str(work.data or "")))
         stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)

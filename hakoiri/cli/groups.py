@@ -1,0 +1,111 @@
+"""Options that several commands share: each group is a dataclass, and one parameter of the functions of these commands.
+
+`ungrouped` gives typer a function that has the options of the group in place of that parameter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from hakoiri.cli.options import (
+    AuditOption,
+    ChunkOption,
+    DataOption,
+    DeadlineOption,
+    FarmFromOption,
+    JsonOption,
+    MemoryOption,
+    OwnFileOption,
+    RedisOption,
+    WorkersOption,
+    redis_url,
+)
+
+if TYPE_CHECKING:
+    from hakoiri.api import Run
+    from hakoiri.coordinator.session.resources import Resources
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Options of commands that ask a run."""
+
+    memory: MemoryOption = None
+    puzzle: OwnFileOption = None
+    data: DataOption = None
+    json: JsonOption = False
+
+    def open(self, name: str) -> "Run":
+        """Open the run of this name, to be asked within the given memory."""
+        from hakoiri.cli.answers.asking import opened
+
+        return opened(name, self.data, self.memory, self.puzzle)
+
+
+@dataclass(frozen=True)
+class Driving:
+    """Options of commands that drive or queue a run."""
+
+    data: DataOption = None
+    redis: RedisOption = None
+    memory: MemoryOption = None
+    json: JsonOption = False
+
+    @property
+    def resources(self) -> "Resources":
+        """The resources that are asked for."""
+        from hakoiri.coordinator.session.resources import Resources
+
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("data", "json")}
+        return Resources(**given | {"redis": redis_url(self.redis)})
+
+
+@dataclass(frozen=True)
+class Work(Driving):
+    """Options of work that is cut up by itself."""
+
+    workers: WorkersOption = None
+
+
+@dataclass(frozen=True)
+class Layers(Driving):
+    """Options of a search by layers that is left to a coordinator."""
+
+    chunk: ChunkOption = None
+    farm_from: FarmFromOption = None
+    deadline: DeadlineOption = None
+    audit: AuditOption = None
+
+
+@dataclass(frozen=True)
+class LayersHere(Layers, Work):
+    """Options of a search by layers in this process."""
+
+
+def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return `command` with the options of each group in place of the parameter that stands for it."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            parameters += _options_of(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
+        command(**given)
+
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
+
+
+def _options_of(group: Any) -> list[Parameter]:
+    own = signature(group, eval_str=True).parameters.values()
+    return [option.replace(kind=Parameter.KEYWORD_ONLY) for option in own]
