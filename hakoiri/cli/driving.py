@@ -196,29 +196,28 @@ def drive_and_report(
     finish: Finish | None = None, wide: bool = False,
 ) -> None:  # fmt: skip
     """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
+    with _driven(directory, resources, data, repair) as (state, control), unread(state.status != "complete"):
+        _report(directory, resources, json, control, finish, wide)
+
+
+def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
+    """Drive a run of whatever kind to its end and print nothing; leaves the command where it is not complete."""
+    with _driven(directory, resources, data):
+        pass
+
+
+@contextmanager
+def _driven(
+    directory: Path, resources: "Resources", data: Path | None, repair: bool = False
+) -> Iterator[tuple["State", "Control"]]:
+    """Drive a run; after the block, leave the command if the run is not complete."""
     from hakoiri.coordinator.session.session import Control
 
     control = Control()
     again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         state = _drive(directory, resources, control, again, repair)
-        with unread(state.status != "complete"):
-            _report(directory, resources, json, control, finish, wide)
-    _leave_unless_complete(state, again, received)
-
-
-def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
-    """Drive a run of whatever kind to its end and print nothing; leaves the command where it is not complete."""
-    from hakoiri.coordinator.session.session import Control
-
-    control = Control()
-    again = Step("resume", directory.name, str(data or ""))
-    with stopping_with(control.interrupt) as received:
-        state = _drive(directory, resources, control, again)
-    _leave_unless_complete(state, again, received)
-
-
-def _leave_unless_complete(state: "State", again: Step, received: Received) -> None:
+        yield state, control
     if state.status != "complete":
         stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.steps, again])}"))
         raise typer.Exit(received.exit_code)

@@ -7,25 +7,53 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
 
 from hakoiri.cli.options import (
-    AuditOption,
-    ChunkOption,
     DataOption,
-    DeadlineOption,
-    FarmFromOption,
     JsonOption,
     MemoryOption,
     OwnFileOption,
     RedisOption,
     WorkersOption,
+    parse_share,
     redis_url,
 )
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.coordinator.session.resources import Resources
+
+ChunkOption = Annotated[
+    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk.", show_default="fitted")
+]
+FarmFromOption = Annotated[
+    int | None,
+    typer.Option(
+        "--farm-from", min=0, metavar="N",
+        help="Cut layers of N configurations and more into chunks.", show_default="50000, or more than one chunk",
+    ),
+]  # fmt: skip
+DeadlineOption = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline", min=0.1, metavar="SECONDS",
+        help="With --redis: give a chunk that no worker has answered for so long to another, too.",
+        show_default="60; deals 900",
+    ),
+]  # fmt: skip
+AuditOption = Annotated[
+    float | None,
+    typer.Option(
+        "--audit",
+        parser=parse_share,
+        metavar="SHARE",
+        help="With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
+        show_default="none",
+    ),
+]
 
 
 @dataclass(frozen=True)

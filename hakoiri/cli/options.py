@@ -7,12 +7,13 @@ import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
 #: Begins a comment in a board's file; '#' is a wall.
@@ -222,6 +223,16 @@ def redis_flag(given: str | None) -> str:
     return "" if not given and shown != url else f" --redis {shlex.quote(shown)}"
 
 
+def puzzle_argument(which: str) -> Any:
+    """Return the argument PUZZLE; `which` says for the help what it may be."""
+    return typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help=which)
+
+
+def seed_option(of: str) -> Any:
+    """Return the option ``--seed``; `of` says for the help what it is the seed of."""
+    return typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help=f"Seed of {of}.")
+
+
 ConfArgument = Annotated[
     str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., a text file, or - for stdin.")
 ]
@@ -231,14 +242,7 @@ RunArgument = Annotated[
         metavar="RUN", autocompletion=runs_beginning, help="A run's name, a unique prefix of it, or 'last'."
     ),
 ]
-PuzzleArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="PUZZLE",
-        autocompletion=puzzles_beginning,
-        help="A puzzle, e.g. klotski, or FILE.py:NAME for your own.",
-    ),
-]
+PuzzleArgument = Annotated[str, puzzle_argument("A puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
 OwnFileOption = Annotated[
     str | None,
     typer.Option(
@@ -296,32 +300,10 @@ MemoryOption = Annotated[
         show_default="half of what is free",
     ),
 ]  # fmt: skip
-ChunkOption = Annotated[
-    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk.", show_default="fitted")
-]
-FarmFromOption = Annotated[
+ComponentOption = Annotated[
     int | None,
     typer.Option(
-        "--farm-from", min=0, metavar="N",
-        help="Cut layers of N configurations and more into chunks.", show_default="50000, or more than one chunk",
-    ),
-]  # fmt: skip
-DeadlineOption = Annotated[
-    float | None,
-    typer.Option(
-        "--deadline", min=0.1, metavar="SECONDS",
-        help="With --redis: give a chunk that no worker has answered for so long to another, too.",
-        show_default="60; deals 900",
-    ),
-]  # fmt: skip
-AuditOption = Annotated[
-    float | None,
-    typer.Option(
-        "--audit",
-        parser=parse_share,
-        metavar="SHARE",
-        help="With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
-        show_default="none",
+        "--component", min=0, metavar="K", help="Number of the component.", show_default="that of the puzzle's start"
     ),
 ]
 QueueOption = Annotated[bool, typer.Option("--queue", help="Queue it for the coordinator and return at once.")]

@@ -9,7 +9,7 @@ from rich.text import Text
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
+from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.steps import command
@@ -23,16 +23,7 @@ _PAIRS = 4
 
 def diameter(
     name: RunArgument,
-    component: Annotated[
-        int | None,
-        typer.Option(
-            "--component",
-            min=0,
-            metavar="K",
-            help="Number of the component.",
-            show_default="that of the puzzle's start",
-        ),
-    ] = None,
+    component: ComponentOption = None,
     every: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Asking
-from hakoiri.cli.options import RunArgument
+from hakoiri.cli.options import ComponentOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
 
@@ -15,16 +15,7 @@ from hakoiri.render.tables import facts, print_json, stdout
 def draw_map(
     name: RunArgument,
     target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write it; as docs/http.md says.")],
-    component: Annotated[
-        int | None,
-        typer.Option(
-            "--component",
-            min=0,
-            metavar="K",
-            help="Number of the component.",
-            show_default="that of the puzzle's start",
-        ),
-    ] = None,
+    component: ComponentOption = None,
     dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
     *,
     asking: Asking,

@@ -8,9 +8,8 @@ import typer
 
 from hakoiri.cli.deals.optimising import GameArgument, require_large_boards
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, parse_time
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, parse_time, seed_option
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -26,9 +25,7 @@ def contest(
     puzzle: GameArgument,
     boards: Annotated[int, typer.Option("--boards", min=1, metavar="K", help="Number of boards of each setting.")] = 1,
     size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the first board of each setting.")
-    ] = 1,
+    seed: Annotated[int, seed_option("the first board of each setting")] = 1,
     teams: Annotated[
         str, typer.Option("--teams", metavar="NAMES", help="Strategies, joined by commas; beam:W is of width W.")
     ] = _TEAMS,

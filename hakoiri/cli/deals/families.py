@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, spec_of
+from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, puzzle_argument, spec_of
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import stderr
 
@@ -72,10 +71,8 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
 def sizes(
     puzzle: Annotated[
         str,
-        typer.Argument(
-            metavar="PUZZLE",
-            autocompletion=puzzles_beginning,
-            help="tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for one of yours that has sizes.",
+        puzzle_argument(
+            "tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for one of yours that has sizes."
         ),
     ],
     sizes: Annotated[

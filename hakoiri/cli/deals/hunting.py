@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import FromOption, GoalOption, PuzzleOptions, QueueOption, parse_count, parse_time, spec_of
+from hakoiri.cli.options import (
+    FromOption,
+    GoalOption,
+    PuzzleOptions,
+    QueueOption,
+    parse_count,
+    parse_time,
+    puzzle_argument,
+    seed_option,
+    spec_of,
+)
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:
@@ -22,12 +30,7 @@ if TYPE_CHECKING:
 
 def hunt(
     puzzle: Annotated[
-        str,
-        typer.Argument(
-            metavar="PUZZLE",
-            autocompletion=puzzles_beginning,
-            help="gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.",
-        ),
+        str, puzzle_argument("gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.")
     ],
     options: PuzzleOptions = None,
     start: FromOption = None,
@@ -38,7 +41,7 @@ def hunt(
     time: Annotated[
         float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Time for this call: 10m, 90s or 1h.")
     ] = "10m",  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the hunt.")] = 1,
+    seed: Annotated[int, seed_option("the hunt")] = 1,
     legs: Annotated[
         int | None,
         typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),

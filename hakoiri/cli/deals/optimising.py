@@ -6,26 +6,25 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import JsonOption, PuzzleOptions, QueueOption, parse_time, spec_of
-from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.cli.options import (
+    JsonOption,
+    PuzzleOptions,
+    QueueOption,
+    parse_time,
+    puzzle_argument,
+    seed_option,
+    spec_of,
+)
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
-GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="nakuron.")]
+GameArgument = Annotated[str, puzzle_argument("nakuron.")]
 
 
 def optimise(
-    puzzle: Annotated[
-        str,
-        typer.Argument(
-            metavar="PUZZLE",
-            autocompletion=puzzles_beginning,
-            help="nakuron, or FILE.py:NAME for one whose moves score.",
-        ),
-    ],
+    puzzle: Annotated[str, puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
     options: PuzzleOptions = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="FILE", help="The board.", show_default="usual")
@@ -46,7 +45,7 @@ def optimise(
     strategy: Annotated[
         str, typer.Option("--strategy", metavar="NAME", help="One of cycle, random, greedy, two-step, sample, beam.")
     ] = "beam",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the search.")] = 1,
+    seed: Annotated[int, seed_option("the search")] = 1,
     price: Annotated[
         float, typer.Option("--price", min=0.0, metavar="P", help="Points that a lost ball costs a board of a beam.")
     ] = 0.5,
@@ -85,7 +84,7 @@ def generate(
             "--setting", min=1, max=3, metavar="1|2|3", help="Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth."
         ),
     ] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the board.")] = 1,
+    seed: Annotated[int, seed_option("the board")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print a random board, the same on every machine.

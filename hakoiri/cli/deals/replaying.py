@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.deals.solving import ReachOption, ShortenOption, print_shortened, shortened_row
-from hakoiri.cli.options import JsonOption, PuzzleOptions, read_board, read_text, spec_of
+from hakoiri.cli.options import JsonOption, PuzzleOptions, puzzle_argument, read_board, read_text, spec_of
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def replay(
-    puzzle: Annotated[
-        str,
-        typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="gap, nakuron or superpuzz."),
-    ],
+    puzzle: Annotated[str, puzzle_argument("gap, nakuron or superpuzz.")],
     start: Annotated[str, typer.Argument(metavar="DEAL|FILE", help="The deal, or the board of nakuron.")],
     moves: Annotated[
         str,

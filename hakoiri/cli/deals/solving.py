@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, read_text
+from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, puzzle_argument, read_text, seed_option
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
@@ -36,14 +35,7 @@ ReachOption = Annotated[
         help="With --shorten: take shortcuts to later positions among the first N from each, breadth first.",
     ),
 ]
-GameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="PUZZLE",
-        autocompletion=puzzles_beginning,
-        help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.",
-    ),
-]
+GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")]
 
 
 def solve(
@@ -123,9 +115,7 @@ def solve(
 def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the random deals.")
-    ] = 1,
+    seed: Annotated[int, seed_option("the random deals")] = 1,
     first: Annotated[
         int, typer.Option("--first", min=0, max=MOST_SEED, metavar="N", help="Number of the first deal.")
     ] = 0,

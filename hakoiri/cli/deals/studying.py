@@ -13,7 +13,7 @@ from hakoiri.cli.deals import comparing, families
 from hakoiri.cli.deals.solving import GameArgument
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import QueueOption, own_spec, parse_count, parse_sizes
+from hakoiri.cli.options import QueueOption, own_spec, parse_count, parse_sizes, seed_option
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PUZZLES
@@ -50,9 +50,7 @@ def deals(
     deals: Annotated[
         int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Number of deals of each size.")
     ] = 1000,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the random deals.")
-    ] = 1,
+    seed: Annotated[int, seed_option("the random deals")] = 1,
     strategy: Annotated[
         str, typer.Option("--strategy", metavar="bfs|dfs", help="Search breadth first or depth first.")
     ] = "bfs",
