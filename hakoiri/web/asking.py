@@ -111,30 +111,24 @@ class Asked:
         with self._runs.asked(self.directory) as found:
             yield found
 
-    def long(self, words: list[str]) -> Question:
-        """A question that needs long computing (`hakoiri.web.runs.commands`); POST begins it, GET raises `Unbegun`."""
+    def long(self, *words: str, ending: str = "") -> Question:
+        """A question that takes long (`Questions`), as words of a command; POST begins it, GET raises `Unbegun`."""
+        question = self._questions.named(self.directory.name, self._state(), words, ending)
         if self._begins:
-            return self._questions.asked(self.directory.name, self._state(), words)
-        question = self._questions.named(self.directory.name, self._state(), words)
-        if question.has_to_begin:
+            self._questions.begin(question)
+        elif question.has_to_begin:
             raise Unbegun(self._address)
         return question
 
-    def file(self, words: list[str], command: Callable[[Path], list[str]], media_type: str) -> Response:
-        """A file that a command makes: GET answers it, POST has it made (`Questions.file`) and says where to look."""
-        state = self._state()
-        if self._begins:
-            question = self._questions.file(self.directory.name, state, words, command)
-            where = RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
-            return where if question.standing == "answered" else pending(question)
-        question = self._questions.named(self.directory.name, state, words)
-        target = question.file(words)
-        if question.has_to_begin or (question.standing == "answered" and not target.exists()):
-            raise Unbegun(self._address)
+    def file(self, *words: str, ending: str, media_type: str) -> Response:
+        """A file that a command writes: POST has it written and says where to look, GET answers it."""
+        question = self.long(*words, ending=ending)
         if question.standing != "answered":
             return pending(question)
-        name = f"{question.run}.{words[-1]}"
-        return _File(target, media_type=media_type, filename=name, headers=self._kept(state))
+        if self._begins:
+            return RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
+        name, headers = f"{question.run}.{ending}", self._kept(self._state())
+        return _File(question.file, media_type=media_type, filename=name, headers=headers)
 
     def question(self, number: str) -> Question:
         """One that was asked before."""

@@ -43,11 +43,7 @@ class RunLock:
             # Without a buffer, which on a full disk could not be closed.
             holder = descriptor(directory, HOLDER_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self._file = open(holder, "ab+", buffering=0)  # noqa: SIM115  (closed by release)
-        for _ in range(_TRIES):
-            if _try_lock(self._file.fileno()):
-                break
-            time.sleep(_PAUSE_SECONDS)
-        else:
+        if not locked(self._file):
             who = describe_holder(_said_by(self._file))
             self._file.close()
             raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
@@ -72,6 +68,15 @@ class RunLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def locked(file: IO[Any], tries: int = _TRIES) -> bool:
+    """Lock a file, unless somebody keeps it locked; return whether it is."""
+    for _ in range(tries):
+        if _try_lock(file.fileno()):
+            return True
+        time.sleep(_PAUSE_SECONDS)
+    return False
 
 
 def require_held(directory: Path) -> None:

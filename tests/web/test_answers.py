@@ -209,13 +209,13 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
     """Here in this process; in a browser by one of its own."""
     asked = []
 
-    def begin(_: Questions, question: Question, words: list[str]) -> None:
+    def begin(_: Questions, question: Question) -> None:
         question.folder.mkdir(parents=True)
-        asked.append(words)
+        asked.append(question)
         served.client.app.state.runs.close()  # type: ignore[attr-defined]
-        _, _, component, _, dim, _, target = words
+        _, _, component, _, dim = question.words
         with open_run(question.run, served.data) as run:
-            write_map(run, run.map(int(component), int(dim)), Path(target))
+            write_map(run, run.map(int(component), int(dim)), question.file)
         (question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")
 
     monkeypatch.setattr(Questions, "_begin", begin)

@@ -26,7 +26,7 @@ def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytes
     monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
     monkeypatch.setattr(answers, "SMALL", 0)
     begun: list[Question] = []
-    monkeypatch.setattr(Questions, "_begin", lambda _, question, __: begun.append(question))
+    monkeypatch.setattr(Questions, "_begin", lambda _, question: begun.append(question))
     where = f"/api/runs/{path.format(small=served.small, whole=served.whole, directed=served.directed)}"
     for _ in range(2):
         refused = served.client.get(where)

@@ -24,7 +24,7 @@ class Event(NamedTuple):
 def told(stream: Stream) -> list[Event]:
     """What a look at the run gives."""
     events = []
-    for text in stream.look():
+    for text in stream.look()[0]:
         fields = dict(line.split(": ", 1) for line in text.splitlines() if line)
         events.append(Event(fields["event"], fields.get("id", ""), json.loads(fields["data"])))
     return events

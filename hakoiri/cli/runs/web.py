@@ -58,7 +58,6 @@ def serve(
     The page is at /, the description of the HTTP interface at /docs.
     """
     try:
-        from hakoiri.web.runs.commands import driving
         from hakoiri.web.server import serve as serve_web
         from hakoiri.web.settings import Settings
     except ModuleNotFoundError as error:
@@ -84,8 +83,9 @@ def serve(
         address = f"http://{shown}:{port}/"
         stdout().print(f"{address}?token={token}" if token and not given else address, soft_wrap=True)
         stderr().print(f"runs in {where}; Ctrl-C ends it")
-        most = {} if memory is None else {"memory": f"{memory >> 20}MB"}
-        driver = [] if no_drive else driving({"data": str(where)} | most, settings.redis is None)
+        threads = ["--threads"] if settings.redis is None else []
+        most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
+        driver = [] if no_drive else ["coordinator", "--data", str(where), *most, *threads]
         # uvicorn sends itself the signal again that ended it.
         with stopping_with(lambda _: None):
             serve_web(settings, listening, driver, lambda text: stderr().print(text))

@@ -17,7 +17,6 @@ from hakoiri.puzzles.keys.layout import ints
 from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, computed, pending
-from hakoiri.web.runs import commands
 from hakoiri.web.runs.positions import SMALL
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
@@ -64,7 +63,7 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
     """Those of a directed puzzle have no distances. A long question where a large run has to be measured for it."""
     with asked.opened() as run:
         if _is_unmeasured(run):
-            return pending(asked.long(commands.components()))
+            return pending(asked.long("components"))
         row = components_row(run, limit)
         return asked.answer(run, row, all(map(_is_settled, row["components"])))
 
@@ -74,7 +73,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
     """Of a directed puzzle; a long question of a large run."""
     with asked.opened() as run:
         if is_long(run):
-            return pending(asked.long(commands.strong_components(limit)))
+            return pending(asked.long("components", "--strong", "--limit", str(limit)))
         return asked.answer(run, strong_row(run, run.strong_components(), limit))
 
 
@@ -83,7 +82,7 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
     """As in the list of all."""
     with asked.opened() as run:
         if _is_unmeasured(run):
-            return pending(asked.long(commands.diameter(component)))
+            return pending(asked.long("diameter", "--component", str(component)))
         row = one_component_row(run, component)
         return asked.answer(run, row, _is_settled(row))
 
@@ -105,7 +104,7 @@ def diameter(
                 where = bounding_directory(run.store, run.puzzle, component)
                 return asked.queued(where, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
             if is_long(run, not run.whole) or (every and _is_large(run)):
-                return pending(asked.long(commands.diameter(component, every)))
+                return pending(asked.long("diameter", "--component", str(component), *["--all"][:every]))
         row = diameter_row(run, run.diameter(component, every=every))
         return asked.answer(run, row, _is_settled(row))
 
@@ -127,7 +126,8 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
         begin = None if source is None else run.puzzle.parse(source)
         if is_long(run, run.whole or begin not in (None, run.puzzle.start), SMALL):
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
-            return pending(asked.long(commands.path(end, None if begin is None else key_text(run.puzzle, begin))))
+            of = [] if begin is None else ["--from", key_text(run.puzzle, begin)]
+            return pending(asked.long("path", "--to", end, *of))
         return asked.answer(run, path_row(run.path(to, source)))
 
 

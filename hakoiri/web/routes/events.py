@@ -1,11 +1,7 @@
 """What happens to a run, as server-sent events."""
 
-import asyncio
-import json
-import time
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
 from starlette.concurrency import run_in_threadpool
@@ -16,11 +12,10 @@ from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.rows.runs import status_row
 from hakoiri.web.asking import RunName, Runs
 from hakoiri.web.runs.opened import OpenRuns
-from hakoiri.web.runs.streams import Streams
+from hakoiri.web.runs.streams import LOOK_SECONDS, Streams, event
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
 
-_LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
 #: Layers that are sent between two looks at the run, at most.
 _MOST_LAYERS = 500
 
@@ -32,7 +27,7 @@ async def events(
     """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
     directory = await run_in_threadpool(opened.find, run)
     streams: Streams = request.app.state.streams
-    return streams.answer(Stream(opened, directory, last_event_id or "").texts())
+    return streams.answer(Stream(opened, directory, last_event_id or "").look)
 
 
 class Stream:
@@ -44,27 +39,15 @@ class Stream:
         self._layers = int(layers) if layers.isdecimal() else 0
         self._commit, _, self._status = rest.partition("-")
 
-    async def texts(self) -> AsyncIterator[str]:
-        """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
-        sent = time.monotonic()
-        yield "retry: 1000\n\n"
-        while True:
-            try:
-                told = await run_in_threadpool(self.look)
-            except HakoiriError as error:
-                yield _event("gone", {"detail": str(error)}, "")
-                return
-            for text in told:
-                sent = time.monotonic()
-                yield text
-            if time.monotonic() - sent > _HEARTBEAT_SECONDS:
-                sent = time.monotonic()
-                yield ": alive\n\n"
-            if len(told) < _MOST_LAYERS:
-                await asyncio.sleep(_LOOK_SECONDS)
-
-    def look(self) -> list[str]:
+    def look(self) -> tuple[list[str], float | None]:
         """What has happened since the last look."""
+        try:
+            told = self._look()
+        except HakoiriError as error:
+            return [event("gone", {"detail": str(error)})], None
+        return told, 0 if len(told) >= _MOST_LAYERS else LOOK_SECONDS
+
+    def _look(self) -> list[str]:
         found = self._opened.status(self._directory)
         told = []
         end = min(found.state.depth + 1, self._layers + _MOST_LAYERS)
@@ -76,23 +59,16 @@ class Stream:
                 rows = [layer_row(books.layer_record(depth)) for depth in range(self._layers, end)]
             for row in rows:
                 self._layers += 1
-                told.append(_event("layer", row, self._id))
+                told.append(event("layer", row, self._id))
         commit = f"{found.state.updated:.6f}"
         if found.status != self._status:
             self._status, self._commit = found.status, commit
-            told.append(_event("state", self._row(found), self._id))
+            told.append(event("state", status_row(found), self._id))
         elif commit != self._commit:
             self._commit = commit
-            told.append(_event("progress", self._row(found), self._id))
+            told.append(event("progress", status_row(found), self._id))
         return told
-
-    def _row(self, found: Any) -> dict[str, Any]:
-        return status_row(found)
 
     @property
     def _id(self) -> str:
         return f"{self._layers}-{self._commit}-{self._status}"
-
-
-def _event(kind: str, row: dict[str, Any], number: str) -> str:
-    return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"

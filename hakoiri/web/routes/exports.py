@@ -1,6 +1,5 @@
 """Runs as files for other programs, and their components laid out in space, which the page shows."""
 
-from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -9,7 +8,6 @@ from starlette.responses import Response
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.export.maps import ENDING
 from hakoiri.web.asking import AskedRun, computed
-from hakoiri.web.runs import commands
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 
@@ -24,7 +22,7 @@ _TYPES = {
 @computed(router, "/export.{ending}", "All configurations, with their moves where the form has room for them.")
 def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
     """POST has it written: 202 and where to look until it is there. Parts are answered (Range)."""
-    return asked.file(["export", ending], commands.export, _TYPES[ending])
+    return asked.file("export", ending=ending, media_type=_TYPES[ending])
 
 
 @computed(router, "/map", "The state graph of a component, laid out.", response_class=Response)
@@ -36,5 +34,5 @@ def map_of(
     """Binary (`hakoiri.export.maps`), which POST has made: 202 and where to look until then."""
     with asked.opened() as run:
         number = run.mapped_component(component)
-    words = ["map", str(number), str(axes), ENDING]
-    return asked.file(words, partial(commands.map_of, number, axes), "application/octet-stream")
+    words = ("map", "--component", str(number), "--dim", str(axes))
+    return asked.file(*words, ending=ENDING, media_type="application/octet-stream")

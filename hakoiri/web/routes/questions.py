@@ -1,31 +1,23 @@
 """Long questions: how they stand, and stopping them; the proof of a run."""
 
-import asyncio
-import json
-import time
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from hakoiri.web.asking import AskedRun, pending
-from hakoiri.web.runs import commands
-from hakoiri.web.runs.questions import Question
-from hakoiri.web.runs.streams import Streams
+from hakoiri.web.runs.streams import LOOK_SECONDS, Streams, event
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["long questions"])
 
 _Number = Annotated[str, Path(max_length=32)]
-_LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
 
 
 @router.post("/verify", status_code=HTTPStatus.ACCEPTED, summary="Derive again what is stored.")
 def verify(asked: AskedRun, full: bool = False) -> Response:
     """A long question; `full` looks at every configuration instead of a sample."""
-    return pending(asked.long(commands.verify(full)))
+    return pending(asked.long("verify", *["--full"][:full]))
 
 
 @router.get("/questions/{number}", summary="How a long question stands, and its answer.")
@@ -46,20 +38,12 @@ def stop(asked: AskedRun, number: _Number) -> dict[str, Any]:
 def events(request: Request, asked: AskedRun, number: _Number) -> StreamingResponse:
     """Progress, and at the end state."""
     streams: Streams = request.app.state.streams
-    return streams.answer(_told(asked.question(number)))
+    question, said = asked.question(number), dict[str, Any]()
 
+    def look() -> tuple[list[str], float | None]:
+        row = question.row()
+        running, told = row["status"] == "running", [] if row == said else [row]
+        said.update(row)
+        return [event("progress" if running else "state", one) for one in told], LOOK_SECONDS if running else None
 
-async def _told(question: Question) -> AsyncIterator[str]:
-    said, sent = None, time.monotonic()
-    while True:
-        row = await run_in_threadpool(question.row)
-        if row != said:
-            said, sent = row, time.monotonic()
-            kind = "progress" if row["status"] == "running" else "state"
-            yield f"event: {kind}\ndata: {json.dumps(row)}\n\n"
-        if row["status"] != "running":
-            return
-        if time.monotonic() - sent > _HEARTBEAT_SECONDS:
-            sent = time.monotonic()
-            yield ": alive\n\n"
-        await asyncio.sleep(_LOOK_SECONDS)
+    return streams.answer(look)

@@ -1,4 +1,7 @@
-"""Questions that need long computing: each is answered once, by a process of its own, and its answer is kept.
+"""Questions that take long: each is a command, answered once by a process of its own, and its answer is kept.
+
+IMPORTANT: what a client wrote comes into a command only as a number, as one of a few words, or as a key in hexadecimal
+digits, never as a word that could be an option or the name of a file.
 
 A question about a run lies beside the runs, in a folder of its own, which any process that serves can look at:
 
@@ -8,7 +11,6 @@ A question about a run lies beside the runs, in a folder of its own, which any p
     export.*, map.* the file that was asked for
 """
 
-import fcntl
 import json
 import os
 import signal
@@ -16,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,10 +30,9 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.ledger.lock import holder_of, interrupt_holder
+from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
-from hakoiri.web.runs import commands
 from hakoiri.web.settings import Settings
 
 _ANSWER, _SAID = "answer", "said"
@@ -42,8 +42,6 @@ _OURS = "hakoiri: "
 _MOST_SAID = 2_000
 #: What cannot be answered is not tried again for so long.
 _SAME_SECONDS = 30.0
-#: Who only looks whether somebody is at it holds the lock for an instant.
-_TRIES, _PAUSE_SECONDS = 20, 0.01
 Standing = Literal["running", "answered", "failed"]
 
 
@@ -53,9 +51,11 @@ class BusyError(RunError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a run, by the folder that it has."""
+    """A question of a run, by the folder that it has; its command, and the ending of the file that this writes."""
 
     folder: Path
+    words: tuple[str, ...] = ()
+    ending: str = ""
 
     @property
     def number(self) -> str:
@@ -108,13 +108,17 @@ class Question:
         return time.time() - (self.folder / _SAID).stat().st_mtime < _SAME_SECONDS
 
     @property
-    def has_to_begin(self) -> bool:
-        """Whether nobody is at it, it has no answer, and it may be tried now."""
-        return self.standing == "failed" and not self.has_just_failed
+    def file(self) -> Path:
+        """Where its file is."""
+        return self.folder / f"{self.words[0]}.{self.ending}"
 
-    def file(self, words: list[str]) -> Path:
-        """Where the file is that is asked for: `words` name it, the last one its ending."""
-        return self.folder / f"{words[0]}.{words[-1]}"
+    @property
+    def has_to_begin(self) -> bool:
+        """Whether nobody is at it, its answer or its file is not there, and it may be tried now."""
+        standing = self.standing
+        # Nobody of ours makes a link.
+        lost = standing == "answered" and self.ending and (self.file.is_symlink() or not self.file.exists())
+        return bool(lost) or (standing == "failed" and not self.has_just_failed)
 
     def stop(self) -> None:
         """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
@@ -132,34 +136,25 @@ class Questions:
 
     def __init__(self, settings: Settings) -> None:
         self._data, self._most = settings.data, _MOST_AT_ONCE
-        memory = {}
+        self._options = ["--data", str(settings.data.absolute()), "--json"]
         if settings.memory is not None:
             self._most = max(1, min(_MOST_AT_ONCE, settings.memory // LEAST_MEMORY))
-            memory = {"memory": f"{settings.memory // self._most >> 20}MB"}
-        self._settings = {"data": str(settings.data.absolute())} | memory
+            self._options += ["--memory", f"{settings.memory // self._most >> 20}MB"]
         self._environment = settings.for_children()
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
-    def asked(self, run: str, state: State, words: list[str]) -> Question:
-        """The question, begun unless it was asked before of the run as it is; `BusyError` where too many are."""
-        question = self.named(run, state, words)
+    def named(self, run: str, state: State, words: tuple[str, ...], ending: str = "") -> Question:
+        """The question of the run as it is, asked before or not. With an `ending` its command writes a file."""
+        identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
+        number = sha256(identity.encode()).hexdigest()[:16]
+        return Question(questions_folder(self._data / run) / number, words, ending)
+
+    def begin(self, question: Question) -> None:
+        """Have it answered, if it has to begin; `BusyError` where too many are."""
         with self._lock:
             if question.has_to_begin:
-                self._begin(question, words)
-        return question
-
-    def file(self, run: str, state: State, words: list[str], command: Callable[[Path], list[str]]) -> Question:
-        """The question for a file (`Question.file`), which `command` makes where it is to be."""
-        question = self.named(run, state, words)
-        target = question.file(words)
-        if target.is_symlink():
-            # Nobody of ours makes one: neither sent nor written through.
-            target.unlink()
-        with self._lock:
-            if question.has_to_begin or (question.standing == "answered" and not target.exists()):
-                self._begin(question, command(target))
-        return question
+                self._begin(question)
 
     def known(self, run: str, number: str) -> Question:
         """A question that was asked; `UnknownRunError` for others."""
@@ -179,52 +174,40 @@ class Questions:
                 process.kill()
                 process.wait()
 
-    def named(self, run: str, state: State, words: list[str]) -> Question:
-        """The question of the run as it is, asked before or not."""
-        identity = json.dumps([words, state.digest, state.status, state.depth, state.session])
-        return Question(questions_folder(self._data / run) / sha256(identity.encode()).hexdigest()[:16])
-
-    def _begin(self, question: Question, words: list[str]) -> None:
+    def _begin(self, question: Question) -> None:
         self._answering = [process for process in self._answering if process.poll() is None]
         with translated(question.folder), ExitStack() as files:
             place = self._place(files)
             question.folder.mkdir(parents=True, exist_ok=True)
+            command, *words = question.words
+            if question.ending:
+                if question.file.is_symlink():
+                    question.file.unlink()
+                words += ["--to", str(question.file)]
             with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
-                if not _locked(holder):  # Another process has begun it.
+                if not locked(holder):  # Another process has begun it.
                     return
                 answer, said = (
                     files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
                 )
-                line = commands.line(words, question.run, self._settings)
                 # The locks go with the open files, so the process that is begun holds them until it ends.
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "hakoiri", *line], env=self._environment, cwd="/",
-                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[holder.fileno(), place.fileno()],
-                    process_group=0,
+                    [sys.executable, "-P", "-m", "hakoiri", command, question.run, *words, *self._options],
+                    env=self._environment, cwd="/", stdin=subprocess.DEVNULL, stdout=answer, stderr=said,
+                    pass_fds=[holder.fileno(), place.fileno()], process_group=0,
                 )  # fmt: skip
                 self._answering.append(process)
                 holder.truncate(0)
-                holder.write(json.dumps({"words": words[:1], "pid": process.pid}))
+                holder.write(json.dumps({"words": [command], "pid": process.pid}))
 
     def _place(self, files: ExitStack) -> IO[str]:
         """One of the places of those who answer side by side, locked; `BusyError` where none is free."""
         for number in range(self._most):
             path = answering_file(self._data, number)
             place = files.enter_context(open_inside(path.parent, path.name, "a"))
-            with suppress(BlockingIOError):
-                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if locked(place, tries=1):
                 return place
         raise BusyError(f"{self._most} long questions are being answered; ask again later, or stop one")
-
-
-def _locked(file: IO[str]) -> bool:
-    """Lock a file, if nobody keeps it locked."""
-    for _ in range(_TRIES):
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        time.sleep(_PAUSE_SECONDS)
-    return False
 
 
 def _object_in(file: Path) -> dict[str, Any]:

@@ -1,14 +1,23 @@
 """The open streams of events of a process, of all kinds, up to its share of those of the server."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from http import HTTPStatus
+from typing import Any
 from weakref import WeakSet
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 #: Of all processes of a server together.
 _MOST_STREAMS = 256
+#: How long between two looks, and what is sent when nothing happens for so long.
+LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
+#: Returns the events since the last look, and how long to wait for the next one; ``None`` ends the stream.
+Look = Callable[[], tuple[list[str], float | None]]
 
 
 class Streams:
@@ -22,10 +31,11 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def answer(self, texts: AsyncIterator[str]) -> StreamingResponse:
-        """The response that tells them; `HTTPException` where too many streams are open."""
+    def answer(self, look: Look) -> StreamingResponse:
+        """The response that tells what is seen by `look`; `HTTPException` where too many streams are open."""
         if len(self._open) >= self._most:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many streams of events are open; close some")
+        texts = _texts(look)
         self._open.add(texts)
         return StreamingResponse(self._told(texts), media_type="text/event-stream")
 
@@ -35,3 +45,25 @@ class Streams:
                 yield text
         finally:
             self._open.discard(texts)
+
+
+async def _texts(look: Look) -> AsyncIterator[str]:
+    """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
+    sent = time.monotonic()
+    yield "retry: 1000\n\n"
+    while True:
+        told, pause = await run_in_threadpool(look)
+        for text in told:
+            sent = time.monotonic()
+            yield text
+        if pause is None:
+            return
+        if time.monotonic() - sent > _HEARTBEAT_SECONDS:
+            sent = time.monotonic()
+            yield ": alive\n\n"
+        await asyncio.sleep(pause)
+
+
+def event(kind: str, row: Mapping[str, Any], number: str = "") -> str:
+    """An event as it is sent, with its id if it has one."""
+    return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"
