@@ -51,7 +51,7 @@ MOST_LINES, MOST_MODULES = 350, 12
 #: Folders that offer names instead of modules.
 FACES = {ROOT / "hakoiri", ROOT / "hakoiri" / "cli"}
 #: Who words next steps as commands, and how a command or a flag looks in a text.
-WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.steps", "hakoiri.web.runs.commands")
+WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.steps", "hakoiri.web.runs.questions")
 COMMAND = re.compile(r"\bhakoiri (?!import)[a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[on] \w")
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}

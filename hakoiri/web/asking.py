@@ -111,18 +111,18 @@ class Asked:
         with self._runs.asked(self.directory) as found:
             yield found
 
-    def long(self, *words: str, ending: str = "") -> Question:
-        """A question that takes long (`Questions`), as words of a command; POST begins it, GET raises `Unbegun`."""
-        question = self._questions.named(self.directory.name, self._state(), words, ending)
+    def long(self, command: str, ending: str = "", **options: str | int | None) -> Question:
+        """A question that takes long (`Questions.named`); POST begins it, GET raises `Unbegun`."""
+        question = self._questions.named(self.directory.name, self._state(), command, ending, **options)
         if self._begins:
             self._questions.begin(question)
         elif question.has_to_begin:
             raise Unbegun(self._address)
         return question
 
-    def file(self, *words: str, ending: str, media_type: str) -> Response:
+    def file(self, media_type: str, command: str, ending: str, **options: int) -> Response:
         """A file that a command writes: POST has it written and says where to look, GET answers it."""
-        question = self.long(*words, ending=ending)
+        question = self.long(command, ending, **options)
         if question.standing != "answered":
             return pending(question)
         if self._begins:

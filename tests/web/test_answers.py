@@ -213,7 +213,7 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
         question.folder.mkdir(parents=True)
         asked.append(question)
         served.client.app.state.runs.close()  # type: ignore[attr-defined]
-        _, _, component, _, dim = question.words
+        component, dim = (word.partition("=")[2] for word in question.words[1:])
         with open_run(question.run, served.data) as run:
             write_map(run, run.map(int(component), int(dim)), question.file)
         (question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")

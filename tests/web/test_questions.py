@@ -64,7 +64,7 @@ def test_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(questions, "_MOST_AT_ONCE", 0)
     asked = Questions(Settings(tmp_path))
     with pytest.raises(BusyError, match="ask again later"):
-        asked.begin(asked.named("run", State(), ("verify",)))
+        asked.begin(asked.named("run", State(), "verify"))
     assert not (tmp_path / ".questions").exists()
 
 
@@ -82,8 +82,8 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
     monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
     serving = [Questions(Settings(tmp_path, memory=memory, processes=3)) for _ in range(3)]
     for number in range(most):
-        serving[number].begin(serving[number].named("run", State(depth=number), ("verify",)))
-    another = serving[2].named("run", State(depth=9), ("verify",))
+        serving[number].begin(serving[number].named("run", State(depth=number), "verify"))
+    another = serving[2].named("run", State(depth=9), "verify")
     for one in serving:
         with pytest.raises(BusyError):
             one.begin(another)

@@ -73,7 +73,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
     """Of a directed puzzle; a long question of a large run."""
     with asked.opened() as run:
         if is_long(run):
-            return pending(asked.long("components", "--strong", "--limit", str(limit)))
+            return pending(asked.long("components", strong=True, limit=limit))
         return asked.answer(run, strong_row(run, run.strong_components(), limit))
 
 
@@ -82,7 +82,7 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
     """As in the list of all."""
     with asked.opened() as run:
         if _is_unmeasured(run):
-            return pending(asked.long("diameter", "--component", str(component)))
+            return pending(asked.long("diameter", component=component))
         row = one_component_row(run, component)
         return asked.answer(run, row, _is_settled(row))
 
@@ -104,7 +104,7 @@ def diameter(
                 where = bounding_directory(run.store, run.puzzle, component)
                 return asked.queued(where, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
             if is_long(run, not run.whole) or (every and _is_large(run)):
-                return pending(asked.long("diameter", "--component", str(component), *["--all"][:every]))
+                return pending(asked.long("diameter", component=component, all=every))
         row = diameter_row(run, run.diameter(component, every=every))
         return asked.answer(run, row, _is_settled(row))
 
@@ -126,8 +126,8 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
         begin = None if source is None else run.puzzle.parse(source)
         if is_long(run, run.whole or begin not in (None, run.puzzle.start), SMALL):
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
-            of = [] if begin is None else ["--from", key_text(run.puzzle, begin)]
-            return pending(asked.long("path", "--to", end, *of))
+            source = None if begin is None else key_text(run.puzzle, begin)
+            return pending(asked.long("path", to=end, from_=source))
         return asked.answer(run, path_row(run.path(to, source)))
 
 

@@ -22,7 +22,7 @@ _TYPES = {
 @computed(router, "/export.{ending}", "All configurations, with their moves where the form has room for them.")
 def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
     """POST has it written: 202 and where to look until it is there. Parts are answered (Range)."""
-    return asked.file("export", ending=ending, media_type=_TYPES[ending])
+    return asked.file(_TYPES[ending], "export", ending)
 
 
 @computed(router, "/map", "The state graph of a component, laid out.", response_class=Response)
@@ -34,5 +34,4 @@ def map_of(
     """Binary (`hakoiri.export.maps`), which POST has made: 202 and where to look until then."""
     with asked.opened() as run:
         number = run.mapped_component(component)
-    words = ("map", "--component", str(number), "--dim", str(axes))
-    return asked.file(*words, ending=ENDING, media_type="application/octet-stream")
+    return asked.file("application/octet-stream", "map", ENDING, component=number, dim=axes)

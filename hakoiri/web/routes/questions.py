@@ -17,7 +17,7 @@ _Number = Annotated[str, Path(max_length=32)]
 @router.post("/verify", status_code=HTTPStatus.ACCEPTED, summary="Derive again what is stored.")
 def verify(asked: AskedRun, full: bool = False) -> Response:
     """A long question; `full` looks at every configuration instead of a sample."""
-    return pending(asked.long("verify", *["--full"][:full]))
+    return pending(asked.long("verify", full=full))
 
 
 @router.get("/questions/{number}", summary="How a long question stands, and its answer.")

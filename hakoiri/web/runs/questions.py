@@ -51,7 +51,7 @@ class BusyError(RunError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a run, by the folder that it has; its command, and the ending of the file that this writes."""
+    """A question of a run, by the folder that it has; `words` are the command, `ending` is of the file it writes."""
 
     folder: Path
     words: tuple[str, ...] = ()
@@ -144,8 +144,10 @@ class Questions:
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
-    def named(self, run: str, state: State, words: tuple[str, ...], ending: str = "") -> Question:
-        """The question of the run as it is, asked before or not. With an `ending` its command writes a file."""
+    def named(self, run: str, state: State, command: str, ending: str = "", **options: str | int | None) -> Question:
+        """The question of the run as it is, asked before or not. With an `ending` the command writes a file."""
+        given = {name.rstrip("_"): value for name, value in options.items() if value is not None and value is not False}
+        words = (command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items()))
         identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
         number = sha256(identity.encode()).hexdigest()[:16]
         return Question(questions_folder(self._data / run) / number, words, ending)
@@ -183,7 +185,7 @@ class Questions:
             if question.ending:
                 if question.file.is_symlink():
                     question.file.unlink()
-                words += ["--to", str(question.file)]
+                words.append(f"--to={question.file}")
             with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
                 if not locked(holder):  # Another process has begun it.
                     return
