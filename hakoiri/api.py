@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.admission import admit
-from hakoiri.components import Diameter
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
@@ -31,6 +30,7 @@ from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.steps import noted
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.census import Diameter
 
 __all__ = [
     "Diameter", "Hardest", "Map", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",

@@ -1,45 +1,22 @@
 """What an open run says of its components: their sizes, distances and exact diameters."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.graphs.bounding import known_of, make_bounding
-from hakoiri.coordinator.graphs.census import Census, Counted
-from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM, Kinds, kinds_of
-from hakoiri.coordinator.graphs.measuring import measured_component
+from hakoiri.coordinator.graphs.census import Counted
+from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
 from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import Configuration, Key, Keys
-from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
-from hakoiri.storage.results.census import read_component, read_pairs
-
-
-@dataclass(frozen=True)
-class Diameter:
-    """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
-
-    All pairs where `record.pair_count` is their number; else as many as were found on the way. `central` are some
-    configurations of the centre and `eccentricities` says how many have each, where it was asked for or came with the
-    rest.
-    """
-
-    record: ComponentRecord
-    pairs: Keys
-    central: Keys | None = None
-    eccentricities: dict[int, int] | None = None
-
-    @property
-    def diameter(self) -> int:
-        """The greatest distance between two configurations, in moves."""
-        return cast(int, self.record.diameter)
+from hakoiri.puzzles.keys.layout import Configuration, Key
+from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.results.census import Diameter, read_component, read_diameter
 
 
 class ComponentAnswers(PathAnswers):
@@ -101,7 +78,7 @@ class ComponentAnswers(PathAnswers):
                 return strong_components(context, keys, weak)
         count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
-        return of_undirected((one.record, one.pairs) for one in found)
+        return of_undirected(found)
 
     def diameter(
         self,
@@ -121,25 +98,22 @@ class ComponentAnswers(PathAnswers):
         ends that, `StopRun` where it ends anything else, `OverBudgetError` where memory is too little.
         """
         number, control, observer = self.component_asked(component), control or Control(), observer or SilentObserver()
-        if self.needs_bounding(number, every):
+        if self.needs_run(number, every):
             resources = resources or self.resources
             self.driven(make_bounding(self.store, resources, number, every), resources, control, observer)
         if (known := self.known_diameter(number, every)) is not None:
             return known
-        if self.whole and not every:
-            record = read_component(self.store, number)
-            if record.diameter is None:
-                return self._measure_left_out(number, control, observer)
-            return Diameter(record, read_pairs(self.store, number))
-        return self._measure(number, every, control, observer)
+        with self._context(control, observer) as context:
+            found = self._policy.measure(context, number, self._size(number), every)
+        self._measured[number, every] = found
+        return found
 
-    def needs_bounding(self, component: int, every: bool) -> bool:
+    def needs_run(self, component: int, every: bool) -> bool:
         """Whether its eccentricities, `every` one or the greatest, must be found by a run of their own, and are not."""
-        if self.whole:
-            size = read_component(self.store, component).size if every else 0
-        else:
-            size = 0 if self._kinds else self._reached.configurations
-        return size >= BOUNDED_FROM and self.known_diameter(component, every) is None
+        if self.known_diameter(component, every) is not None:
+            return False
+        apart = every or not self.whole
+        return self._policy.way(component, self._size(component), Control(), apart) is Way.RUN
 
     def driven(self, directory: Path, resources: Resources, control: Control, observer: Observer) -> None:
         """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
@@ -169,41 +143,30 @@ class ComponentAnswers(PathAnswers):
         known = Counted.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
-    @property
-    def by_symmetries(self) -> bool:
+    def may_be_symmetry(self, component: int) -> bool:
         """Whether kinds of configurations may settle the distances, which only a look at all of them tells."""
-        return not self.whole and self.puzzle.orbits(self.puzzle.keys([self.puzzle.start])) is not None
+        return self._policy.may_be_symmetry(self._size(component))
 
     @cached_property
-    def _kinds(self) -> Kinds | None:
-        """The kinds of configurations by symmetries, if the puzzle knows them; of a whole space nobody asks."""
-        return None if self.whole else kinds_of(self.puzzle, self.store)
+    def _policy(self) -> DistancePolicy:
+        moves = Counted.of(self.store.state).moves if self.whole else None
+        return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
+
+    def _size(self, component: int) -> int:
+        return read_component(self.store, component).size if self.whole else self._reached.configurations
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
-        """What a run of the component's eccentricities has found, if there is one."""
-        known = known_of(self.store, self.puzzle, component, every)
-        return None if known is None else Diameter(*known)
+        """What is known of a component: by a run of its eccentricities, by a census, or by this process."""
+        if (known := known_of(self.store, self.puzzle, component, every)) is not None:
+            return known
+        if self.whole and not every and (stored := read_diameter(self.store, component)).record.diameter is not None:
+            return stored
+        return self._measured.get((component, every))
 
     @cached_property
     def _measured(self) -> dict[tuple[int, bool], Diameter]:
         """What was measured by this process and is kept nowhere: by component, and whether every one was asked for."""
         return {}
-
-    def _measure(self, component: int, every: bool, control: Control, observer: Observer) -> Diameter:
-        """A component that is small, or has few kinds of configurations."""
-        if (component, every) not in self._measured:
-            with self._context(control, observer) as context:
-                found = measured_component(context, self.store, component, self._kinds, every)
-            known = read_component(self.store, component) if self.whole else self.weak_components()[component]
-            record = found.record(component, known.size, known.representative)
-            self._measured[component, every] = Diameter(record, found.pairs, found.central, found.eccentricities)
-        return self._measured[component, every]
-
-    def _measure_left_out(self, number: int, control: Control, observer: Observer) -> Diameter:
-        """A component that the census was not asked for; that is not kept, for the run is what it is."""
-        observer.progress(Progress(headline=f"measuring component {number}"))
-        with self._context(control, observer) as context:
-            return Diameter(*Census(Session(self.store, context)).measured_alone(number))
 
     @property
     def _components(self) -> int:

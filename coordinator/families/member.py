@@ -4,8 +4,7 @@ from pathlib import Path
 
 from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableError
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs.diameter import kinds_of
-from hakoiri.coordinator.graphs.measuring import measured_component
+from hakoiri.coordinator.graphs.distances import DistancePolicy
 from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -58,7 +57,8 @@ def _await_redis(resources: Resources, control: Control, observer: Observer) -> 
 def _distances(context: ComputeContext, store: RunStore) -> tuple[int | None, int | None, int | None]:
     """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
     try:
-        found = measured_component(context, store, 0, kinds_of(context.puzzle, store))
+        size = sum(record.size for record in store.layer_records())
+        found = DistancePolicy(store, context.puzzle, context.budget).measure(context, 0, size).record
     except (OverBudgetError, UnanswerableError) as error:
         context.observer.note(f"{error}; the diameter stays open", *error.steps)
         return None, None, None

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
-from hakoiri.coordinator.graphs.diameter import Measured
+from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.graphs.job import component_figures
-from hakoiri.coordinator.graphs.measuring import component_keys
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
 from hakoiri.coordinator.runs.belonging import Belonging, open_base, plan_for, require_base
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
@@ -23,13 +22,12 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
-from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import ComponentRecord, Figures, Progress, State
+from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.names import BEAM, COMPONENTS, DATA_FILE, PAIRS
-from hakoiri.storage.results.census import read_pairs, recorded_components, stage_component
+from hakoiri.storage.results.census import Diameter, read_diameter, read_pairs, recorded_components, stage_component
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.tasks import Array
@@ -55,18 +53,6 @@ class Bounded(Figures):
     diameter: list[int] | None = None
     radius: list[int] | None = None
     open: list[dict[str, int]] | None = None
-
-
-class Known(NamedTuple):
-    """The exact distances of a component: its record, and as many diametral pairs as that counts, else one.
-
-    If all are known, some central keys and how many configurations have which eccentricity.
-    """
-
-    record: ComponentRecord
-    pairs: Keys
-    central: Keys | None = None
-    eccentricities: dict[int, int] | None = None
 
 
 def make_bounding(run: RunStore, resources: Resources, component: int, every: bool, queued: bool = False) -> Path:
@@ -100,17 +86,16 @@ def bounds_of(run: RunStore, puzzle: Puzzle, component: int) -> dict[str, Array]
         return read_arrays(store) if store else {}
 
 
-def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Known | None:
+def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Diameter | None:
     """What a run of a component's eccentricities has found, of `every` one, if it is there and has."""
     with _found(run, puzzle, component) as store:
         record = recorded_components(store).get(component) if store else None
         if store is None or record is None or (every and record.radius is None):
             return None
-        pairs = read_pairs(store, component)
         if record.radius is None:
-            return Known(record, pairs)
+            return read_diameter(store, component)
         arrays = read_arrays(store)
-        return Known(record, pairs, arrays["central"], histogram(arrays["lower"]))
+        return Diameter(record, read_pairs(store, component), arrays["central"], histogram(arrays["lower"]))
 
 
 def _plan(run: RunStore, component: int) -> dict[str, Any]:
@@ -165,7 +150,7 @@ class EccentricityJob(Job):
         keeping = _Keeping(session, solver, self._aim)
         try:
             solver.settle(self._aim, keeping.report)
-            found = solver.measured(every=True) if self._aim is Aim.ALL else None
+            found = solver.found(self._component, self._aim)
         except BaseException:
             if not self.store.poisoned:
                 keeping.keep()
@@ -177,17 +162,14 @@ class EccentricityJob(Job):
             keys = component_keys(context, base, self._component)
         return EccentricitySolver(context, keys, build_graph(context, keys))
 
-    def _finish(self, session: Session, solver: EccentricitySolver, found: Measured | None) -> None:
-        keys, number, digest = solver.keys, self._component, b""
-        arrays, pairs, least = solver.arrays(), keys[solver.an_end()[None]], key_at(keys, 0)
-        record = ComponentRecord(number, len(keys), solver.diameter, None, None, None, None, least)
-        if found is not None:
-            arrays["central"], pairs, digest = found.central, found.pairs, arrays["lower"].astype("<i4").tobytes()
-            record = found.record(number, len(keys), least)
-        stage_component(self.store, record, pairs)
+    def _finish(self, session: Session, solver: EccentricitySolver, found: Diameter) -> None:
+        arrays, digest = solver.arrays(), b""
+        if found.central is not None:
+            arrays["central"], digest = found.central, arrays["lower"].astype("<i4").tobytes()
+        stage_component(self.store, found)
         stage_arrays(self.store, arrays)
         session.tell(solver.progress(self._aim))
-        whole = hashlib.sha256(pack_record(record.as_dict()) + digest).hexdigest()
+        whole = hashlib.sha256(pack_record(found.record.as_dict()) + digest).hexdigest()
         figures = _figures(solver).as_dict()
         session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 

@@ -1,7 +1,6 @@
 """Exact eccentricities of a component whose graph is in memory (`worker.graphs.bounds`), searched on any executor."""
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -9,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
+from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS, first_alike, images_of
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.contract import Orbits, Puzzle
-from hakoiri.puzzles.keys.layout import Keys, Layout
-from hakoiri.puzzles.keys.order import distinct, equal_rows, lower_bounds
-from hakoiri.puzzles.keys.splitmix import random_words
-from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.puzzles.keys.layout import Keys, Layout, key_at
+from hakoiri.puzzles.keys.order import distinct
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.results.census import Diameter
 from hakoiri.worker.graphs.bounds import Aim, Bounds, an_end, least_alike
-from hakoiri.worker.graphs.claims import keeps_edges
 from hakoiri.worker.graphs.components import renumbered
 from hakoiri.worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
@@ -36,7 +33,6 @@ _BYTES_OF_PAIR, _COPIES_OF_PAIR = 24, 4
 #: Of those that a puzzle says are alike so many are compared.
 _COMPARED = 8
 
-_Map = Callable[[Keys], Keys]
 #: Pairs of vertices, each as one number: the first in the high 32 bits.
 _Numbers = NDArray[np.int64]
 
@@ -59,7 +55,7 @@ class EccentricitySolver:
         if orbits is None:
             first = least_alike(self._size, self._images)
         else:
-            first = _first_of(context.puzzle, graph, orbits[self._order])
+            first = first_alike(context.puzzle, graph, orbits[self._order])
         self._bounds = Bounds(graph, first, evens)
 
     def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
@@ -118,15 +114,6 @@ class EccentricitySolver:
         headline = f"{told.headline}, the radius in [{lower.min():,}, {upper.min():,}]"
         return Progress(int(np.count_nonzero(lower == upper)), self._size, "eccentricities", headline)
 
-    @property
-    def diameter(self) -> int:
-        """The greatest distance known; the diameter, once that is settled."""
-        return int(self._bounds.lower.max())
-
-    def an_end(self) -> Vertices:
-        """A pair of vertices as far apart as is known, the lesser first."""
-        return np.sort(self._order[list(an_end(self._bounds))])
-
     def bounds(self) -> tuple[Distances, Distances]:
         """Lower and upper bounds in the order of the keys, in moves."""
         found = np.empty((2, self._size), dtype=np.int32)
@@ -149,17 +136,20 @@ class EccentricitySolver:
             first = self._bounds.first
             self._bounds.searched[:] = ~np.isin(first, first[~searched])
 
-    def measured(self, every: bool) -> Measured:
-        """What follows once periphery and centre are settled, `every` one if they are: also how many have which."""
+    def found(self, component: int, aim: Aim) -> Diameter:
+        """What follows for component number `component` once `aim` is settled; all pairs, of a diameter alone one."""
         lower, upper = self.bounds()
-        radius, diameter = int(upper.min()), int(lower.max())
+        size, diameter, least = self._size, int(lower.max()), key_at(self.keys, 0)
+        if aim is Aim.DIAMETER:
+            pair = np.sort(self._order[list(an_end(self._bounds))])
+            record = ComponentRecord(component, size, diameter, None, None, None, None, least)
+            return Diameter(record, self.keys[pair[None]])
+        radius, pairs = int(upper.min()), self._pairs(diameter)
         centre = np.flatnonzero((lower == upper) & (upper == radius))
         periphery = int(((lower == upper) & (lower == diameter)).sum())
-        pairs = self._pairs(diameter)
-        return Measured(
-            diameter, radius, len(centre), periphery, len(pairs), self.keys[pairs], self.keys[centre[:MOST_PAIRS]],
-            histogram(lower) if every else None,
-        )  # fmt: skip
+        record = ComponentRecord(component, size, diameter, radius, len(centre), periphery, len(pairs), least)
+        counts = histogram(lower) if aim is Aim.ALL else None
+        return Diameter(record, self.keys[pairs], self.keys[centre[:MOST_PAIRS]], counts)
 
     def _pairs(self, diameter: int) -> Vertices:
         """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
@@ -204,6 +194,11 @@ class EccentricitySolver:
         return np.concatenate([each.eccentricities for each in looked])
 
 
+def interval_progress(lower: int, upper: int) -> Progress:
+    """That the diameter lies between these, both included."""
+    return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
+
+
 def bytes_of_pair(layout: Layout) -> int:
     """The memory that a diametral pair takes while all are listed and stored."""
     return _BYTES_OF_PAIR + 2 * _COPIES_OF_PAIR * layout.bytes
@@ -222,48 +217,6 @@ def open_intervals(lower: Distances, upper: Distances) -> list[tuple[int, int, i
     intervals, counts = (found.tolist() for found in np.unique(bounds, return_counts=True))
     found = [(both >> 32, both & 0xFFFFFFFF, count) for both, count in zip(intervals, counts, strict=True)]
     return sorted(found, key=lambda each: each[0] - each[1])
-
-
-def _first_of(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
-    """The least vertex of each orbit; `ContradictionError` where two vertices of one have other neighbours."""
-    _, firsts, numbers = np.unique(orbits, return_index=True, return_inverse=True)
-    words = np.fromiter(random_words(0), dtype=np.uint64, count=len(firsts))
-    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(words[numbers[graph.targets]])])
-    around = sums[graph.offsets[1:]] - sums[graph.offsets[:-1]]
-    first = firsts[numbers].astype(np.int32)
-    if not np.array_equal(around, around[first]):
-        raise ContradictionError(f"{puzzle.name} says that configurations are alike that do not lead to alike ones")
-    return first
-
-
-def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
-    """The symmetries of the moves that keep a component where it is, as permutations of its vertices.
-
-    Raises `ContradictionError` if the puzzle calls something a symmetry that is none.
-    """
-    known = list(puzzle.symmetry_maps())
-    apart = [one for one in known if not _is_within(keys, one(keys[:1]))]
-    # Of those that lead into another component two lead back, one after the other, where there are only two such.
-    both = [_after(other, one) for one, other in pairwise(apart)]
-    found = []
-    for symmetry in [*(one for one in known if one not in apart), *both]:
-        if not _is_within(keys, symmetry(keys[:1])):
-            continue
-        images = symmetry(keys)
-        image = np.minimum(lower_bounds(keys, images), len(keys) - 1).astype(np.int32)
-        if not (equal_rows(keys[image], images).all() and keeps_edges(graph, image)):
-            raise ContradictionError(f"{puzzle.name} has a symmetry that does not keep its moves")
-        found.append(image)
-    return found
-
-
-def _after(second: _Map, first: _Map) -> _Map:
-    return lambda keys: second(first(keys))
-
-
-def _is_within(keys: Keys, one: Keys) -> bool:
-    place = np.minimum(lower_bounds(keys, one), len(keys) - 1)
-    return bool(equal_rows(keys[place], one)[0])
 
 
 def _with_images(pairs: _Numbers, images: list[Vertices]) -> _Numbers:

@@ -7,17 +7,18 @@ ones Borassi et al., "Fast diameter and radius BFS-based computation in (weakly 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.diameter import interval_progress
+from hakoiri.coordinator.graphs.distances import batches
+from hakoiri.coordinator.graphs.eccentricities import interval_progress
 from hakoiri.coordinator.session.session import ComputeContext, Control
-from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
-from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.results.census import Diameter
 from hakoiri.worker.graphs.components import inner_graph, part_of
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
 from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
@@ -135,13 +136,14 @@ def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongC
     return StrongComponents(len(keys), weak, parts.strong, parts.strong - len(parts), *parts.condensed, components)
 
 
-def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongComponents:
+def of_undirected(found: Iterable[Diameter]) -> StrongComponents:
     """The same for a run whose moves can all be taken back: its components, with at least one diametral pair each."""
     components, sizes = [], []
-    for record, pairs in found:
+    for one in found:
+        record = one.record
         sizes.append(record.size)
         if record.size > 1 and record.diameter is not None:
-            pair = key_at(pairs[0], 0), key_at(pairs[0], 1)
+            pair = key_at(one.pairs[0], 0), key_at(one.pairs[0], 1)
             components.append(
                 StrongComponent(record.component, record.size, record.diameter, pair, record.representative)
             )
@@ -178,10 +180,10 @@ def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
         found[done] = bounded_diameter(graph, lambda known: context.tell(interval_progress(known.lower, known.upper)))
         found[done, 1:] += np.int32(parts.firsts[done])
         done += 1
-    batches = list(_batches(parts, done, context.tuning))
+    tasks = list(batches(range(done, len(parts)), np.diff(parts.firsts), context.tuning))
     left = int(parts.firsts[-1] - parts.firsts[done])
-    for number, (rows,) in context.map_chunks("diameters", (_arrays(parts, batch) for batch in batches), left):
-        batch = batches[number]
+    for number, (rows,) in context.map_chunks("diameters", (_arrays(parts, batch) for batch in tasks), left):
+        batch = tasks[number]
         found[batch.start : batch.stop] = rows
         found[batch.start : batch.stop, 1:] += np.int32(parts.firsts[batch.start])
         done += len(batch)
@@ -192,15 +194,3 @@ def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
 def _arrays(parts: _Parts, batch: range) -> Arrays:
     firsts = parts.firsts[batch.start : batch.stop + (len(batch) > 1)]
     return [*parts.part(batch.start, batch.stop), firsts - firsts[0]]
-
-
-def _batches(parts: _Parts, begin: int, tuning: Tuning) -> Iterator[range]:
-    """The components from number `begin` on: large ones one by one, small ones as many as one task should measure."""
-    while begin < len(parts):
-        end, work = begin, 0
-        while end < len(parts) and work < tuning.batch_work:
-            large = parts.size(end) >= tuning.searched_alone_from
-            work += tuning.batch_work if large else parts.size(end) ** 2
-            end += 1
-        yield range(begin, end)
-        begin = end

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.census import Counted, census_digest
-from hakoiri.coordinator.graphs.diameter import Measured, by_orbits, kinds_among, kinds_in_graph
+from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
+from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.session.verifier import Verifier
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
-from hakoiri.storage.results.census import SLAB, read_pairs, recorded_components
+from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, recorded_components
 from hakoiri.worker.graphs.components import label_components
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
@@ -29,10 +30,6 @@ SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 #: Steps along moves that searches of one chunk take: about a second.
 _STEPS_AT_ONCE = 100_000_000
-#: Steps along moves beyond which not each configuration is searched from with `full`: two hours and more.
-_MOST_STEPS = 10**12
-#: Configurations of a component whose moves are derived again in some seconds.
-_MOST_DERIVED = 50_000
 #: Faults of one kind that are reported of the configurations looked at together.
 _MOST_FAULTS = 100
 
@@ -44,6 +41,7 @@ class CensusVerifier(Verifier):
         if self._store.state.depth < 0:
             return
         self._found, self._slabs = Counted.of(self._store.state), Slabs(self._store)
+        self._policy = DistancePolicy(self._store, self._puzzle, self._context.budget, self._found.moves)
         self._check_keys()
         if self._found.components is not None:
             self._check_components()
@@ -119,8 +117,7 @@ class CensusVerifier(Verifier):
         """Some components and their configurations, as many in each pass as fit in memory."""
         waiting: list[ComponentRecord] = []
         for record in records:
-            beyond = self._bytes_of([record]) > self._context.budget.memory
-            if not self._full and not self._is_listed(record) and (beyond or record.size > _MOST_DERIVED):
+            if not self._full and self._way(record) is Way.SYMMETRY:
                 self._check_by_kinds(record)
                 continue
             if waiting and self._bytes_of([*waiting, record]) > self._context.budget.memory:
@@ -130,37 +127,35 @@ class CensusVerifier(Verifier):
         if waiting:
             yield from self._gathered(waiting)
 
+    def _way(self, record: ComponentRecord) -> Way:
+        fits = self._bytes_of([record]) <= self._context.budget.memory
+        return self._policy.way_to_verify(record, self._full, fits)
+
     def _check_by_kinds(self, record: ComponentRecord) -> None:
         """A component measured by one search for each kind: by such searches once more, not by the reference rules."""
         self._report.sampled = True
         if record.diameter is None:
             return
         self._report.count("components")
-        parts = (keys for keys, _ in self._slabs.parts([record.component], self._control))
-        if not (kinds := kinds_among(self._puzzle, parts)):
+        if not (kinds := self._policy.kinds(record.component, self._control)):
             self._report.damage(f"component {record.component}: of its pairs only some are stored")
             return
-        self._check_by_symmetry(record, by_orbits(self._context, self._store, kinds, from_start=False))
-
-    def _is_listed(self, record: ComponentRecord) -> bool:
-        """Whether a component was measured with its graph in memory, so that all diametral pairs are there."""
-        return record.pair_count == len(read_pairs(self._store, record.component))
+        self._check_by_symmetry(record, by_symmetry(self._context, self._store, record.component, kinds))
 
     def _gathered(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
         what = f"verifying components of {sum(record.size for record in records):,} configurations"
         self._context.budget.require(what, self._bytes_of(records))
-        keys, labels = self._slabs.members([record.component for record in records], self._control)
-        order = np.argsort(labels, kind="stable")
-        ends = np.cumsum(np.bincount(labels, minlength=len(records)))
-        for record, part in zip(records, np.split(order, ends[:-1]), strict=True):
-            yield record, keys[part]
+        ordered = in_order(*self._slabs.members([record.component for record in records], self._control))
+        for place, record in enumerate(records):
+            yield record, ordered.part(range(place, place + 1))[0]
 
     def _bytes_of(self, records: list[ComponentRecord]) -> int:
         """The keys of some components, and the graph of the largest one while it is searched."""
-        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
         most = max((record.size for record in records), default=0)
         members = sum(record.size for record in records) * (2 * self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2)
-        return int(members + most * (self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2 + moves * _BYTES_OF_MOVE))
+        return int(
+            members + most * (self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2 + self._found.moves * _BYTES_OF_MOVE)
+        )
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
         """One component against the reference rules: closed, connected, its distances and pairs if it was measured.
@@ -176,18 +171,20 @@ class CensusVerifier(Verifier):
             return
         if record.diameter is None:
             return
-        long = self._full and len(members) * (len(members) + len(graph.targets)) > _MOST_STEPS
-        if long and (kinds := kinds_among(self._puzzle, [members])):
+        way = self._way(record)
+        if way is Way.SYMMETRY and (kinds := kinds_among(self._puzzle, [members])):
             self._report.sampled = True
-            self._check_by_symmetry(record, kinds_in_graph(self._context, kinds, graph, members))
+            found = by_symmetry_in_graph(self._context, graph, members, record.component, kinds)
+            self._check_by_symmetry(record, found)
             return
-        stored, listed = read_pairs(self._store, record.component), self._is_listed(record)
+        stored = read_pairs(self._store, record.component)
+        listed = record.pair_count == len(stored)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
-        if self._full or len(members) <= self._context.tuning.searched_alone_from:
-            found = self._eccentricities_of(graph, np.arange(len(members), dtype=np.int32))
-            centre = int(np.count_nonzero(found == found.min()))
-            outermost = np.flatnonzero(found == found.max()).astype(np.int32)
-            derived: tuple[int | None, ...] = (int(found.max()), int(found.min()), centre, len(outermost))
+        if way is not Way.ENDS:
+            away = self._eccentricities_of(graph, np.arange(len(members), dtype=np.int32))
+            centre = int(np.count_nonzero(away == away.min()))
+            outermost = np.flatnonzero(away == away.max()).astype(np.int32)
+            derived: tuple[int | None, ...] = (int(away.max()), int(away.min()), centre, len(outermost))
         else:
             self._report.sampled = True
             outermost = np.unique(pairs).astype(np.int32)
@@ -198,12 +195,11 @@ class CensusVerifier(Verifier):
         expected = sorted_pairs(farthest_pairs(graph, outermost))
         self._check_pairs(record, pairs, expected, whole=listed or self._puzzle.orbits(members[:1]) is None)
 
-    def _check_by_symmetry(self, record: ComponentRecord, found: Measured) -> None:
+    def _check_by_symmetry(self, record: ComponentRecord, found: Diameter) -> None:
         """Compare a record and its stored pairs with distances from one configuration of each kind."""
         what = f"component {record.component}"
-        derived = found.record(record.component, record.size, record.representative)
-        if derived != record:
-            self._report.damage(f"{what}: searches find {derived}, its record says {record}")
+        if found.record != record:
+            self._report.damage(f"{what}: searches find {found.record}, its record says {record}")
         pairs = read_pairs(self._store, record.component)
         right = len(pairs) in (len(found.pairs), record.pair_count)
         if not (right and _as_set(found.pairs) <= _as_set(pairs)):

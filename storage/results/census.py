@@ -9,6 +9,9 @@ While the components of a space beyond memory are counted (`coordinator.spaces.j
 at first, and ``sizes`` in ``meta`` is a CRC-32 and how many configurations each component has, int64 big-endian.
 """
 
+from dataclasses import dataclass
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +25,26 @@ from hakoiri.storage.names import COMPONENTS, LABELS, META, PAIRS, SIZES_KEY, nu
 #: Labels in an entry.
 SLAB = 1 << 16
 Labels = NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Diameter:
+    """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
+
+    All pairs where `record.pair_count` is their number; else as many as were found on the way. `central` are some
+    configurations of the centre and `eccentricities` says how many have each, where it was asked for or came with the
+    rest.
+    """
+
+    record: ComponentRecord
+    pairs: Keys
+    central: Keys | None = None
+    eccentricities: dict[int, int] | None = None
+
+    @property
+    def diameter(self) -> int:
+        """The greatest distance between two configurations, in moves."""
+        return cast(int, self.record.diameter)
 
 
 def stage_labels(store: RunStore, labels: Labels, first: int = 0) -> None:
@@ -59,11 +82,11 @@ def read_sizes(store: RunStore) -> NDArray[np.int64]:
     return np.frombuffer(unseal(raw, "sizes of components", SIZES_KEY), dtype=">i8").astype(np.int64)
 
 
-def stage_component(store: RunStore, record: ComponentRecord, pairs: Keys) -> None:
-    """Stage a component's record and its diametral pairs, shape (pair_count, 2)."""
-    name = number_key(record.component)
-    store.stage_record(COMPONENTS, name, record.as_dict())
-    store.stage(PAIRS, name, seal(store.layout.big_endian(pairs), name))
+def stage_component(store: RunStore, found: Diameter) -> None:
+    """Stage a component's record and its diametral pairs."""
+    name = number_key(found.record.component)
+    store.stage_record(COMPONENTS, name, found.record.as_dict())
+    store.stage(PAIRS, name, seal(store.layout.big_endian(found.pairs), name))
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:
@@ -83,6 +106,11 @@ def read_pairs(store: RunStore, component: int) -> Keys:
     payload = unseal(_entry(store, PAIRS, component, "pairs"), f"pairs of component {component}", number_key(component))
     flat = store.layout.from_big_endian(payload)
     return flat.reshape(-1, 2, *flat.shape[1:])
+
+
+def read_diameter(store: RunStore, component: int) -> Diameter:
+    """The record and the diametral pairs of one component."""
+    return Diameter(read_component(store, component), read_pairs(store, component))
 
 
 def _entry(store: RunStore, database: bytes, number: int, what: str) -> bytes:

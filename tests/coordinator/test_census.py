@@ -8,7 +8,7 @@ from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import lmdb
 import networkx as nx
@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from hakoiri.coordinator.graphs import census, measuring, verify
+from hakoiri.coordinator.graphs import census, distances
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -38,7 +38,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
-from hakoiri.storage.results.census import read_component, read_pairs, stage_component
+from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 from tests.support.engine import before_call, open_without_sync
 from tests.support.refusals import refused
@@ -239,7 +239,7 @@ def test_nobody_holds_the_moves_of_more_than_a_chunk_or_a_component(
 ) -> None:
     expanded, graphs = list[int](), list[int]()
     before_call(monkeypatch, Dust, "expand", lambda _, keys: expanded.append(len(keys)))
-    before_call(monkeypatch, measuring, "build_graph", lambda _, keys, **__: graphs.append(len(keys)))
+    before_call(monkeypatch, distances, "build_graph", lambda _, keys, **__: graphs.append(len(keys)))
     chunks = Resources(workers=2, chunk=50, tuning=Tuning(searched_alone_from=7, batch_work=100))
     directory = make_run(tmp_path, PuzzleSpec("dust", {"keys": "clumped"}), "whole", {}, Resources())
     assert driven(directory, chunks) == "complete"
@@ -318,9 +318,9 @@ def test_alike_configurations_are_measured_by_one_search(
     listed, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
     assert "listing diametral pairs" in told
     if short == "time":
-        monkeypatch.setattr(census, "_MOST_STEPS", 1_000)
+        monkeypatch.setattr(distances, "_MOST_STEPS", 1_000)
     else:
-        monkeypatch.setattr(census, "bytes_of_pair", lambda layout: 1 << 40)
+        monkeypatch.setattr(distances, "bytes_of_pair", lambda layout: 1 << 40)
     some, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
     assert "from kind 1 of 1" in told
     assert "building the graph" not in told
@@ -330,11 +330,11 @@ def test_alike_configurations_are_measured_by_one_search(
             all_pairs, pairs = full.diameter(number).pairs.tolist(), run.diameter(number).pairs.tolist()
             assert len(all_pairs) == run.components()[number].pair_count
             assert pairs == [pair for pair in all_pairs if pair[0] == pairs[0][0]][:16]
-    monkeypatch.setattr(verify, "_MOST_DERIVED", 100)
+    monkeypatch.setattr(distances, "_MOST_DERIVED", 100)
     for thorough in (False, True):
         report = verify_directory(some, thorough, Resources(tuning=tuning), Control(), SilentObserver())
         assert (report.faults, report.sampled) == ([], not thorough)
-    monkeypatch.setattr(verify, "_MOST_STEPS", 1_000)
+    monkeypatch.setattr(distances, "_MOST_STEPS_VERIFIED", 1_000)
     report = verify_directory(some, True, Resources(tuning=tuning), Control(), SilentObserver())
     assert (report.faults, report.sampled) == ([], True)
 
@@ -355,8 +355,8 @@ def test_pairs_that_turn_out_to_fit_are_listed(tmp_path: Path) -> None:
 def test_a_false_result_of_one_search_is_found(
     thorough: bool, false: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((census, "_MOST_STEPS"), (verify, "_MOST_STEPS"), (verify, "_MOST_DERIVED")):
-        monkeypatch.setattr(module, name, 100)
+    for name in ("_MOST_STEPS", "_MOST_STEPS_VERIFIED", "_MOST_DERIVED"):
+        monkeypatch.setattr(distances, name, 100)
     resources = Resources(tuning=Tuning(searched_alone_from=2))
     directory, _ = counted(tmp_path, "pancakes", {"n": "6"}, resources)
     with RunStore(directory, writable=True) as store:
@@ -367,7 +367,7 @@ def test_a_false_result_of_one_search_is_found(
             pairs[-1, 1] = pairs[0, 0]
         else:
             pairs = np.concatenate([pairs, pairs])
-        stage_component(store, record, pairs)
+        stage_component(store, Diameter(record, pairs))
         store.commit(store.state)
     report = verify_directory(directory, thorough, resources, Control(), SilentObserver())
     said = "searches find" if false == "diameter" else "pairs are not those found anew"
@@ -465,20 +465,24 @@ def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
     assert spans == [20_000 // 2 // (3 * 4 + 40) // _SLAB]
 
 
+def _policy(layout: Layout, moves: float) -> distances.DistancePolicy:
+    puzzle, nothing = SimpleNamespace(layout=layout), cast(Any, None)
+    return distances.DistancePolicy(nothing, cast(Any, puzzle), nothing, moves)
+
+
 def test_keys_of_so_many_components_are_in_memory_as_fit_beside_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four moves of each of 100: 100 * (2 * (4 + 2 + 16) + 8) bytes for a graph, and _key_bytes for each key."""
+    """Four moves of each of 100: 100 * (2 * (4 + 2 + 16) + 8) bytes for a graph; keys and their order."""
     asked, sizes = list[range](), np.full(7, 100)
     counting = census.Census.__new__(census.Census)
     slabs = SimpleNamespace(members=lambda span, control: asked.append(span) or (None, None))
     graph, each = 100 * (2 * (4 + 2 + 16) + 8), 100 * (2 * 4 + census._ORDER_BYTES)
     memory = (graph + 3 * each) * 4 // 3 + 4
     vars(counting).update(
-        _store=SimpleNamespace(layout=LAYOUTS["u32"]), _found=SimpleNamespace(edges=1_400, configurations=700),
-        _context=SimpleNamespace(budget=SimpleNamespace(memory=memory)),
-        _session=SimpleNamespace(control=None, observer=None),
+        _store=SimpleNamespace(layout=LAYOUTS["u32"]), _policy=_policy(LAYOUTS["u32"], 4.0),
+        _context=SimpleNamespace(budget=SimpleNamespace(memory=memory)), _session=SimpleNamespace(control=None),
     )  # fmt: skip
     monkeypatch.setattr(census, "in_order", lambda *_: None)
-    monkeypatch.setattr(census, "measured", lambda *given: iter(given[-1]))
+    monkeypatch.setattr(census, "measure_each", lambda *given: iter(given[-1]))
     assert list(counting._in_memory(slabs, sizes, list(range(7)))) == list(range(7))  # type: ignore[arg-type,comparison-overlap]
     assert asked == [range(3), range(3, 6), range(6, 7)]
 
@@ -579,13 +583,12 @@ def test_moves_without_a_way_back_do_not_balance() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_to_measure_a_component_takes_more_memory_than_its_graph(layout: Layout) -> None:
-    counting = census.Census.__new__(census.Census)
-    vars(counting).update(_store=SimpleNamespace(layout=layout), _found=SimpleNamespace(edges=30, configurations=10))
-    assert counting._bytes_of(1_000) > 1_000 * counting._graph_bytes
+    policy = _policy(layout, 6.0)
+    assert policy.bytes_of(1_000) > policy.graph_bytes(1_000)
 
 
 def test_components_are_found_by_their_numbers_wherever_these_begin() -> None:
     """Components 5, 6 and 7, of which 6 and 7 are measured together."""
     keys = U32.pack([10, 11, 20, 21, 22, 30])
-    ordered = measuring.Ordered(keys, np.array([0, 2, 5, 6]), 5)
-    assert [part.tolist() for part in measuring._batch_arrays(ordered, range(6, 8))] == [[20, 21, 22, 30], [0, 3]]
+    ordered = distances.Ordered(keys, np.array([0, 2, 5, 6]), 5)
+    assert [part.tolist() for part in ordered.part(range(6, 8))] == [[20, 21, 22, 30], [0, 3]]

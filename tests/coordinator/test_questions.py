@@ -17,15 +17,15 @@ import pytest
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs import bounding, diameter
+from hakoiri.coordinator.graphs import bounding, symmetry
 from hakoiri.coordinator.graphs.bounding import make_bounding
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.diameter import MOST_PAIRS
+from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
-from hakoiri.coordinator.graphs.measuring import measured_in_keys
+from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.steps.buckets import Buckets
@@ -187,11 +187,11 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
         graph = build_graph(context, keys)
-        found = measured_in_keys(context, keys, every=True)
+        found = measure_graph(context, keys, every=True)
     exact = all_eccentricities(graph)
     periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
     assert found.eccentricities == histogram(exact)
-    assert (found.periphery, found.centre) == (len(periphery), np.count_nonzero(exact == exact.min()))
+    assert (found.record.periphery, found.record.centre) == (len(periphery), np.count_nonzero(exact == exact.min()))
     assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
 
 
@@ -201,6 +201,8 @@ def test_a_census_of_many_that_are_alike_takes_one_search(tmp_path: Path) -> Non
         found, known = whole.diameter(), run.diameter()
         assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
         assert (found.diameter, found.record.pair_count, len(found.pairs)) == (10, 362_880 * 5_804 // 2, MOST_PAIRS)
+        every = whole.diameter(every=True)
+        assert (every.record, every.eccentricities) == (found.record, {10: 362_880})
 
 
 def test_a_list_of_pairs_is_within_the_memory() -> None:
@@ -210,12 +212,12 @@ def test_a_list_of_pairs_is_within_the_memory() -> None:
     for memory in range(50_000, 400_000, 5_000):
         with open_context(puzzle, spec, Resources(workers=1, memory=memory), Control(), SilentObserver()) as context:
             try:
-                found = measured_in_keys(context, keys)
+                found = measure_graph(context, keys)
             except OverBudgetError as error:
                 refused.append(str(error))
             else:
                 break
-    assert found.pair_count == len(found.pairs) == 720
+    assert found.record.pair_count == len(found.pairs) == 720
     assert re.match(r"a list of \d+ diametral pairs or more needs", refused[-1])
 
 
@@ -240,22 +242,25 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
     with local_context(puzzle, Resources(workers=1)) as context:
         keys = puzzle.keys(range(12))
         with pytest.raises(ContradictionError, match="frucht says that configurations are alike that are not"):
-            measured_in_keys(context, keys)
+            measure_graph(context, keys)
 
 
 @pytest.mark.parametrize(("name", "alone"), [("pancakes", True), ("hanoi", False), ("klotski", False)])
-def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool) -> None:
-    assert diameter.has_kinds_alone(PuzzleSpec(name).build()) == alone
+def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool, small_run: Run) -> None:
+    """Of these every configuration may be an end, so that a large component is not measured by its graph."""
+    policy = DistancePolicy(small_run.store, PuzzleSpec(name).build(), Budget(1 << 40), moves=4.0)
+    assert policy.lists_all(50_000)
+    assert policy.lists_all(50_001) != alone
 
 
 def test_surroundings_are_the_first_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Toy({"layout": "u32", "keys": "spread", "directed": "no", "size": "240"})
     sizes = list(Counter(reference_distances(toy.successors, toy.start).values()).values())
     for enough in (1, 2, 20, 100, 10_000):
-        monkeypatch.setattr(diameter, "_SURROUNDINGS", enough)
+        monkeypatch.setattr(symmetry, "_SURROUNDINGS", enough)
         totals = list(accumulate(sizes))
         depth = next((depth for depth, total in enumerate(totals) if total >= enough), len(sizes) - 1)
-        assert diameter._surroundings(toy, toy.start) == (depth, sizes[depth])
+        assert symmetry._surroundings(toy, toy.start) == (depth, sizes[depth])
 
 
 def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
@@ -322,7 +327,7 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
             if solver.plan not in plans:
                 plans.append(solver.plan)
                 solver.settle(Aim.ALL)
-                assert solver.measured(every=True).diameter == exact.diameter
+                assert solver.found(0, Aim.ALL).diameter == exact.diameter
     assert plans == [(1, 64), (2, 64), (2, 256)]
 
 

@@ -25,6 +25,7 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.results.census import Diameter
 from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.graphs.strong import transposed
@@ -180,7 +181,7 @@ def test_lonely_configurations_are_no_components_of_their_own() -> None:
     pairs = LAYOUTS["u32"].pack([4, 9]).reshape(1, 2)
     sizes = [3, 2, 1, 1]
     records = [ComponentRecord(place, size, size - 1, 1, 1, 2, 1, 4) for place, size in enumerate(sizes)]
-    found = strong.of_undirected((record, pairs) for record in records)
+    found = strong.of_undirected(Diameter(record, pairs) for record in records)
     assert [one.size for one in found.components] == [3, 2]
     assert (found.configurations, found.strong, found.single, found.weak) == (7, 4, 2, 4)
 

@@ -58,6 +58,7 @@ from hakoiri.storage.names import (
     run_directories,
 )
 from hakoiri.storage.results.census import (
+    Diameter,
     read_component,
     read_labels,
     read_pairs,
@@ -508,8 +509,8 @@ def test_labels_and_components_survive(tmp_path: Path, count: int, layout: Layou
     first = replace(component(0, 5, 2), representative=layout.greatest)
     with RunStore(directory, writable=True) as store:
         stage_labels(store, labels)
-        stage_component(store, first, pairs)
-        stage_component(store, component(300, 2, 0), pairs[:0])
+        stage_component(store, Diameter(first, pairs))
+        stage_component(store, Diameter(component(300, 2, 0), pairs[:0]))
         store.commit(store.state)
     with RunStore(directory) as store:
         assert (read_labels(store, count) == labels).all()

@@ -23,7 +23,7 @@ from hakoiri.storage.layers.blocks import pack_blocks
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.storage.results.census import read_pairs, recorded_components, stage_component
+from hakoiri.storage.results.census import Diameter, read_pairs, recorded_components, stage_component
 from tests.support.engine import before_call
 from tests.support.searching import essence
 from tests.support.seeds import seeds
@@ -92,7 +92,7 @@ def test_workers_and_threads_search_from_every_configuration_of_a_census_again(
         assert "searches" in asked
     with RunStore(directory, writable=True) as store:
         (record,) = recorded_components(store).values()
-        stage_component(store, replace(record, radius=4), read_pairs(store, 0))
+        stage_component(store, Diameter(replace(record, radius=4), read_pairs(store, 0)))
         store.commit(store.state)
     report = verify_directory(directory, True, Resources(farm.url), Control(), SilentObserver())
     assert "diameter, radius, centre, periphery are (5, 5, 120, 120)" in report.faults[0]

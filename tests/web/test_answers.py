@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from hakoiri import components
 from hakoiri.api import open_run
+from hakoiri.coordinator.graphs import distances
 from hakoiri.export.maps import write_map
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -151,7 +151,7 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
 
 def test_every_eccentricity_of_a_large_component_is_queued(others: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked again it is the same run, in whatever state, and once that is complete there is the answer."""
-    monkeypatch.setattr(components, "BOUNDED_FROM", 10)
+    monkeypatch.setattr(distances, "RUN_FROM", 10)
     run = driven(others.command.data, PuzzleSpec("sliding", {}, "AABB/C..D"), "whole", {}, {}).name
     where = f"/api/runs/{run}/components/1/diameter?all=true"
     assert others.client.get(where).status_code == 409

@@ -22,7 +22,7 @@ _LONG = [
 @pytest.mark.parametrize("path", _LONG)
 def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run is a large one here."""
-    monkeypatch.setattr(answers, "BOUNDED_FROM", 0)
+    monkeypatch.setattr(answers, "RUN_FROM", 0)
     monkeypatch.setattr(answers.is_long, "__defaults__", (True, 0))
     monkeypatch.setattr(answers, "SMALL", 0)
     begun: list[Question] = []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.eccentricities import images_of
+from hakoiri.coordinator.graphs.symmetry import images_of
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.puzzles.contract import Expansion, Puzzle

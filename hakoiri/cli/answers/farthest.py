@@ -66,7 +66,7 @@ def diameter(
         if queue:
             report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, work.json)
             return
-        if run.needs_bounding(number, every):
+        if run.needs_run(number, every):
             drive_to_end(make_bounding(run.store, resources, number, every), resources, work.data)
         with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)

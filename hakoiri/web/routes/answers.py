@@ -10,7 +10,7 @@ from starlette.responses import Response
 from hakoiri.api import Run
 from hakoiri.coordinator.graphs.bounding import bounding_directory, make_bounding
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
-from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM
+from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
@@ -100,7 +100,7 @@ def diameter(
     with asked.opened() as run:
         run.component_asked(component)
         if run.known_diameter(component, every) is None:
-            if every and not run.by_symmetries and run.needs_bounding(component, every):
+            if every and not run.may_be_symmetry(component) and run.needs_run(component, every):
                 where = bounding_directory(run.store, run.puzzle, component)
                 return asked.queued(where, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
             if is_long(run, not run.whole) or (every and _is_large(run)):
@@ -143,9 +143,9 @@ def _is_unmeasured(run: Run) -> bool:
 
 def _is_large(run: Run) -> bool:
     """Whether every eccentricity of one of its components takes long."""
-    return is_long(run, most=SMALL) or run.components(1)[0].size >= BOUNDED_FROM
+    return is_long(run, most=SMALL) or run.components(1)[0].size >= RUN_FROM
 
 
-def is_long(run: Run, searches: bool = True, most: int = BOUNDED_FROM) -> bool:
+def is_long(run: Run, searches: bool = True, most: int = RUN_FROM) -> bool:
     """Whether a question that `searches` all of a run takes long: of runs of more than `most` configurations."""
     return searches and run.store.state.figures.get("configurations", 0) > most

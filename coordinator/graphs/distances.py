@@ -1,0 +1,247 @@
+"""Which way the distances of components are found: decided here for API, command line, page, studies and censuses.
+
+``SYMMETRY``  A search by layers from each kind of configurations (`coordinator.graphs.symmetry`), if there are at most
+              64 kinds. In a census only where not all diametral pairs can be listed: the graph gives them all.
+``EACH``      A search from every vertex, many small components in one task (`worker.graphs.closed`): up to 2,000.
+``GRAPH``     The graph in memory, and searches until all that is wanted is known (`coordinator.graphs.eccentricities`).
+              The 25,955 configurations of Hakoiri-musume's start take some 130 searches instead of 25,955.
+``RUN``       The same as a run of its own, which is kept and resumed (`coordinator.graphs.bounding`): from 60,000 on,
+              where a census is asked for more than it keeps, or a search for anything. If not every eccentricity is
+              wanted it ends when the bounds of the diameter meet; an interval is never passed off as the diameter.
+
+Verification has other ways, for it trusts neither kernels nor what the puzzle says of symmetries.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, EccentricitySolver, bytes_of_pair
+from hakoiri.coordinator.graphs.symmetry import Kinds, by_symmetry, kinds_among
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.spaces.slabs import Slabs
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.names import COMPONENTS, number_key
+from hakoiri.storage.results.census import Diameter, Labels, read_component, read_pairs
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.graphs.closed import Figures
+from hakoiri.worker.graphs.searches import Offsets, Vertices
+from hakoiri.worker.tasks import Arrays
+
+#: From so many configurations on a component asked for is measured by a run of its own.
+RUN_FROM = 60_000
+#: Ends of diametral pairs times configurations: up to here all pairs are listed, in seconds; beyond it some are kept.
+_MOST_STEPS = 2_500_000_000
+#: Configurations whose moves are derived again in some seconds, and steps along moves that take two hours and more.
+_MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
+#: A list of keys while it is sorted, in copies of it.
+_COPIES = 3
+
+
+class Way(Enum):
+    """How distances are found; ``ENDS`` is of verification, by searches from the ends that are stored."""
+
+    SYMMETRY = auto()
+    EACH = auto()
+    GRAPH = auto()
+    RUN = auto()
+    ENDS = auto()
+
+
+class DistancePolicy:
+    """Decides for the components of a run; in one of a `census` a configuration has so many `moves` on the average."""
+
+    def __init__(self, run: RunStore, puzzle: Puzzle, budget: Budget, moves: float | None = None) -> None:
+        self._run, self._puzzle, self._budget = run, puzzle, budget
+        self._census, self._moves = moves is not None, moves or 0.0
+        self._kinds: dict[int, Kinds | None] = {}
+
+    def way(self, component: int, size: int, control: Control, apart: bool = True) -> Way:
+        """The way for a component of this size; `apart` says that it may be a run of its own."""
+        if self.may_be_symmetry(size) and self.kinds(component, control):
+            return Way.SYMMETRY
+        if apart and size >= RUN_FROM:
+            return Way.RUN
+        return Way.EACH if size < self._budget.tuning.searched_alone_from else Way.GRAPH
+
+    def may_be_symmetry(self, size: int) -> bool:
+        """Whether few kinds would settle a component of this size, which takes a look at all of it."""
+        return self._knows_kinds and not (self._census and self.lists_all(size))
+
+    @cached_property
+    def _knows_kinds(self) -> bool:
+        return self._puzzle.orbits(self._puzzle.keys([self._puzzle.start])) is not None
+
+    def kinds(self, component: int, control: Control) -> Kinds | None:
+        """The kinds of a component's configurations, if there are few."""
+        if component not in self._kinds:
+            self._kinds[component] = kinds_among(self._puzzle, component_blocks(self._run, component, control))
+        return self._kinds[component]
+
+    def lists_all(self, size: int) -> bool:
+        """Whether the graph does for sure, before the periphery is known.
+
+        Maps give all diametral pairs from those of a few; with kinds alone every configuration may be an end.
+        """
+        if size <= self._budget.tuning.searched_alone_from:
+            return True
+        alone = self._knows_kinds and not self._puzzle.symmetry_maps()
+        return self._lists(size, size, size * size // 2) if alone else self._fits(size)
+
+    def _lists(self, size: int, ends: int, pairs: int) -> bool:
+        """Whether so many pairs are listed, by a search from each end: where that fits and takes seconds."""
+        return size * ends <= _MOST_STEPS and self._fits(size, pairs)
+
+    def _fits(self, size: int, pairs: int = 0) -> bool:
+        """Whether the memory is enough to measure a component of this size and to list so many pairs."""
+        return self.bytes_of(size) + pairs * bytes_of_pair(self._puzzle.layout) <= self._budget.memory
+
+    def bytes_of(self, size: int) -> float:
+        """The least memory to measure a component of this size by its graph; the graph alone needs less."""
+        return size * (self._puzzle.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
+
+    def graph_bytes(self, size: int) -> float:
+        """The memory that its graph takes while that is built."""
+        return size * (2 * (self._puzzle.layout.bytes + 2 + 4 * self._moves) + 8)
+
+    def by_symmetry(self, context: ComputeContext, component: int, size: int) -> Diameter | None:
+        """The distances of a component by its kinds; ``None`` where the graph gives them, or must."""
+        kinds = self.kinds(component, context.control) if self.may_be_symmetry(size) else None
+        found = by_symmetry(context, self._run, component, kinds) if kinds else None
+        if found is None or not self._census:
+            return found
+        return None if self._lists(size, found.record.periphery or 0, found.record.pair_count or 0) else found
+
+    def measure(self, context: ComputeContext, component: int, size: int, every: bool = False) -> Diameter:
+        """The exact distances of a component, here and now."""
+        found = self.by_symmetry(context, component, size)
+        return found or measure_graph(context, component_keys(context, self._run, component), component, every)
+
+    def way_to_verify(self, record: ComponentRecord, full: bool, fits: bool) -> Way:
+        """The way for a component of a census; `fits` says whether its moves by the reference rules fit the memory.
+
+        Where only some pairs are stored it was measured by symmetry.
+        """
+        size, listed = record.size, record.pair_count == len(read_pairs(self._run, record.component))
+        if full:
+            return Way.SYMMETRY if size * size * (1 + self._moves) > _MOST_STEPS_VERIFIED else Way.EACH
+        if not listed and (not fits or size > _MOST_DERIVED):
+            return Way.SYMMETRY
+        return Way.EACH if size <= self._budget.tuning.searched_alone_from else Way.ENDS
+
+
+def component_blocks(run: RunStore, component: int, control: Control) -> Iterator[Keys]:
+    """The configurations of a component of a finished run, in increasing batches; none if there is none."""
+    if not kind_of(run.manifest.mode).from_start:
+        return (keys for keys, _ in Slabs(run).parts([component], control))
+    return chain.from_iterable(map(run.blocks, range(0 if component else run.state.depth + 1)))
+
+
+def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:
+    """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
+    measured = run.names(COMPONENTS, number_key(component))
+    count = read_component(run, component).size if measured else sum(record.size for record in run.layer_records())
+    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
+    keys = np.concatenate([run.layout.empty(0), *component_blocks(run, component, context.control)])
+    if not len(keys):
+        raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
+    return sort_keys(keys)
+
+
+def measure_graph(context: ComputeContext, keys: Keys, component: int = 0, every: bool = False) -> Diameter:
+    """The exact distances of a component, its graph in memory: `every` eccentricity, or those of its ends."""
+    aim = Aim.ALL if every else Aim.ENDS
+    context.tell(Progress(unit="", headline="building the graph"))
+    solver = EccentricitySolver(context, keys, build_graph(context, keys))
+    solver.settle(aim)
+    return solver.found(component, aim)
+
+
+def part_name(component: int, size: int) -> str:
+    """What progress calls a component."""
+    return f"component {component} of {size:,} configurations"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The keys of the components from number `base` on, which lie in order, those of each in their order.
+
+    Component ``base + c`` has ``keys[firsts[c] : firsts[c + 1]]``.
+    """
+
+    keys: Keys
+    firsts: Offsets
+    base: int = 0
+
+    def size(self, component: int) -> int:
+        return int(self.firsts[component + 1 - self.base] - self.firsts[component - self.base])
+
+    def part(self, part: range) -> tuple[Keys, Offsets]:
+        """The keys of some neighbouring components, and where each begins."""
+        firsts = self.firsts[part.start - self.base : part.stop + 1 - self.base]
+        return self.keys[firsts[0] : firsts[-1]], firsts[:-1] - firsts[0]
+
+
+def in_order(keys: Keys, labels: Labels, base: int = 0) -> Ordered:
+    """Increasing `keys` by their components, which `labels` numbers from 0 on; 0 is called `base`."""
+    firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    return Ordered(keys[np.argsort(labels, kind="stable")], firsts, base)
+
+
+def measure_each(context: ComputeContext, ordered: Ordered, components: list[int]) -> Iterator[Diameter]:
+    """The distances of some components, the largest first, whose graphs fit in memory."""
+    least = context.tuning.searched_alone_from
+    sizes = {component: ordered.size(component) for component in components}
+    large = [component for component in components if sizes[component] >= least]
+    for component in large:
+        context.control.check()
+        keys, _ = ordered.part(range(component, component + 1))
+        yield measure_graph(context.part(part_name(component, len(keys))), keys, component)
+    small = sum(sizes[component] for component in components[len(large) :])
+    most = context.shares.chunk_size(small, context.puzzle.most_successors, context.remote_workers)
+    parts = list(batches(components[len(large) :], sizes, context.tuning, most))
+    chunks: Iterator[Arrays] = ([*ordered.part(part)] for part in parts)
+    for number, result in context.map_chunks("eccentricities", chunks, small):
+        context.control.check()
+        yield from _each_of(ordered, parts[number], *result)
+
+
+def batches(
+    components: Iterable[int], sizes: Mapping[int, int] | Offsets, tuning: Tuning, most: int | None = None
+) -> Iterator[range]:
+    """Consecutive components for one task: of about `most` vertices together, or whose searches take long enough.
+
+    A large one is a task of its own.
+    """
+    numbers = list(components)
+    begin, work, size = 0, 0, 0
+    for index, number in enumerate(numbers):
+        large = sizes[number] >= tuning.searched_alone_from
+        work, size = work + (tuning.batch_work if large else int(sizes[number]) ** 2), size + int(sizes[number])
+        full = work >= tuning.batch_work or (most is not None and size >= most)
+        if full or numbers[index + 1 : index + 2] != [number + 1]:
+            yield range(numbers[begin], number + 1)
+            begin, work, size = index + 1, 0, 0
+
+
+def _each_of(ordered: Ordered, batch: range, figures: Figures, pairs: Vertices) -> Iterator[Diameter]:
+    keys, firsts = ordered.part(batch)
+    ends = np.searchsorted(pairs[:, 0], np.append(firsts, len(keys))).tolist()
+    for place, (diameter, radius, centre, periphery) in enumerate(figures.tolist()):
+        component, least, mine = batch[place], key_at(keys, firsts[place]), pairs[ends[place] : ends[place + 1]]
+        size = ordered.size(component)
+        record = ComponentRecord(component, size, diameter, radius, centre, periphery, len(mine), least)
+        yield Diameter(record, keys[mine])

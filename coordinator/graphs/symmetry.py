@@ -1,0 +1,217 @@
+"""What a puzzle says of its symmetries, checked, and the distances that follow.
+
+Configurations that are alike (`Puzzle.orbits`) have the same eccentricity: one search for each kind settles everything.
+Maps (`Puzzle.symmetry_maps`) take a component to itself: what is known of a configuration is known of its images.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.layers.search import scratch_search
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.contract import Orbits, Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.results.census import Diameter
+from hakoiri.worker.graphs.claims import keeps_edges
+from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from
+from hakoiri.worker.layers.kernels import merge
+
+#: Pairs that are listed at most where there may be millions.
+MOST_PAIRS = 16
+#: With more kinds of configurations than this, searching from each costs more than bounding.
+MOST_KINDS = 64
+#: How many configurations around two that are said to be alike are compared.
+_SURROUNDINGS = 3_000
+
+
+@dataclass
+class Kind:
+    """Configurations that are alike: how many, one of them, one more to compare it with, and the least key."""
+
+    size: int
+    first: Key
+    other: Key
+    least: Key
+
+
+Kinds = dict[int, Kind]
+_Map = Callable[[Keys], Keys]
+
+
+def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
+    """The kinds of some configurations; ``None`` where the puzzle knows none, or too many."""
+    kinds: Kinds = {}
+    for block in blocks:
+        orbits = puzzle.orbits(block)
+        if orbits is None:
+            return None
+        numbers, firsts, sizes = np.unique(orbits, return_index=True, return_counts=True)
+        for number, place, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
+            key = key_at(block, place)
+            kind = kinds.setdefault(number, Kind(0, key, key, key))
+            # The last one met is likely to be far from the first.
+            kind.size, kind.other, kind.least = kind.size + size, key, min(key, kind.least)
+        if len(kinds) > MOST_KINDS:
+            return None
+    # By number: which kind comes first does not depend on where a block ends.
+    return dict(sorted(kinds.items()))
+
+
+class _Reach(NamedTuple):
+    """How far configurations of a kind reach: their eccentricity, and how many are that far from each.
+
+    `examples` are some of those for the configuration `source`.
+    """
+
+    kind: Kind
+    source: Key
+    eccentricity: int
+    farthest: int
+    examples: Keys
+
+
+def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds: Kinds) -> Diameter:
+    """The distances of a component by one search for each kind; a run from a start is itself that of its start.
+
+    Raises `ContradictionError` if configurations that are said to be alike are not.
+    """
+    puzzle = context.puzzle
+    for kind in kinds.values():
+        _check_alike(puzzle, kind)
+    own = puzzle.orbits(puzzle.keys([puzzle.start])) if kind_of(store.manifest.mode).from_start else None
+    found: list[_Reach] = []
+    for number, kind in kinds.items():
+        if own is not None and number == int(own[0]):
+            found.append(_reach(store, puzzle.start, kind))
+        else:
+            part = context.part(f"from kind {len(found) + 1} of {len(kinds)}")
+            with scratch_search(part, store, kind.first) as search:
+                while search.current.size:
+                    search.step()
+                search.commit()
+                found.append(_reach(search.store, kind.first, kind))
+        context.tell(Progress(len(found), len(kinds), "kinds of configurations searched from"))
+    return _distances(puzzle, component, found)
+
+
+def by_symmetry_in_graph(
+    context: ComputeContext, graph: Graph, members: Keys, component: int, kinds: Kinds
+) -> Diameter:
+    """The same of a component whose graph is in memory, by a search from one vertex of each kind.
+
+    `members` are the keys of the vertices, in increasing order.
+    """
+    found: list[_Reach] = []
+    for kind in kinds.values():
+        context.control.check()
+        distances = distances_from(graph, int(lower_bounds(members, context.puzzle.keys([kind.first]))[0]))
+        farthest = np.flatnonzero(distances == distances.max())
+        examples = members[farthest[:MOST_PAIRS]]
+        found.append(_Reach(kind, kind.first, int(distances.max()), len(farthest), examples))
+    return _distances(context.puzzle, component, found)
+
+
+def _reach(store: RunStore, source: Key, kind: Kind) -> _Reach:
+    depth = store.state.depth
+    size = store.layer_record(depth).size
+    return _Reach(kind, source, depth, size, next(StoredLayer(store, depth, size).chunks(0, MOST_PAIRS)))
+
+
+def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:
+    diameter, radius = max(reach.eccentricity for reach in found), min(reach.eccentricity for reach in found)
+    outer = [reach for reach in found if reach.eccentricity == diameter]
+    inner = [reach for reach in found if reach.eccentricity == radius]
+    source, examples = outer[0].source, outer[0].examples
+    pairs = sorted((min(source, other), max(source, other)) for other in ints(examples))
+    counts: dict[int, int] = {}
+    for reach in sorted(found, key=attrgetter("eccentricity")):
+        counts[reach.eccentricity] = counts.get(reach.eccentricity, 0) + reach.kind.size
+    record = ComponentRecord(
+        component,
+        size=sum(counts.values()),
+        diameter=diameter,
+        radius=radius,
+        centre=counts[radius],
+        periphery=counts[diameter],
+        pair_count=sum(reach.kind.size * reach.farthest for reach in outer) // 2,
+        representative=min(reach.kind.least for reach in found),
+    )
+    keys = np.stack([puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)
+    return Diameter(record, keys, puzzle.keys([reach.source for reach in inner]), counts)
+
+
+def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
+    """How far the nearest `_SURROUNDINGS` configurations or so around `source` reach, and how many are that far."""
+    current = puzzle.keys([source])
+    previous, depth, count = current[:0], 0, 1
+    while count < _SURROUNDINGS:
+        following = merge([puzzle.expand(current).successors], [previous, current])
+        if not len(following):
+            break
+        previous, current, depth, count = current, following, depth + 1, count + len(following)
+    return depth, len(current)
+
+
+def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
+    """Compare the surroundings of two configurations of a kind: the number of layers and the size of the last."""
+    (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
+    if (depth, near) != (other_depth, other_near):
+        raise ContradictionError(
+            f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
+            f"are alike, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
+        )
+
+
+def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
+    """The least vertex of each orbit; `ContradictionError` where two vertices of one have other neighbours."""
+    _, firsts, numbers = np.unique(orbits, return_index=True, return_inverse=True)
+    words = np.fromiter(random_words(0), dtype=np.uint64, count=len(firsts))
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(words[numbers[graph.targets]])])
+    around = sums[graph.offsets[1:]] - sums[graph.offsets[:-1]]
+    first = firsts[numbers].astype(np.int32)
+    if not np.array_equal(around, around[first]):
+        raise ContradictionError(f"{puzzle.name} says that configurations are alike that do not lead to alike ones")
+    return first
+
+
+def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
+    """The symmetries of the moves that keep a component where it is, as permutations of its vertices.
+
+    Raises `ContradictionError` if the puzzle calls something a symmetry that is none.
+    """
+    known = list(puzzle.symmetry_maps())
+    apart = [one for one in known if not _is_within(keys, one(keys[:1]))]
+    # Of those that lead into another component two lead back, one after the other, where there are only two such.
+    both = [_after(other, one) for one, other in pairwise(apart)]
+    found = []
+    for symmetry in [*(one for one in known if one not in apart), *both]:
+        if not _is_within(keys, symmetry(keys[:1])):
+            continue
+        images = symmetry(keys)
+        image = np.minimum(lower_bounds(keys, images), len(keys) - 1).astype(np.int32)
+        if not (equal_rows(keys[image], images).all() and keeps_edges(graph, image)):
+            raise ContradictionError(f"{puzzle.name} has a symmetry that does not keep its moves")
+        found.append(image)
+    return found
+
+
+def _after(second: _Map, first: _Map) -> _Map:
+    return lambda keys: second(first(keys))
+
+
+def _is_within(keys: Keys, one: Keys) -> bool:
+    place = np.minimum(lower_bounds(keys, one), len(keys) - 1)
+    return bool(equal_rows(keys[place], one)[0])
