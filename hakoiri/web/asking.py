@@ -90,26 +90,14 @@ class Asked:
 
     def __init__(self, request: Request, name: str, directory: Path) -> None:
         self._request, self._name, self.directory = request, name, directory
-        self._runs: OpenRuns = request.app.state.runs
+        self.runs: OpenRuns = request.app.state.runs
         self._questions: Questions = request.app.state.questions
 
     @contextmanager
     def opened(self) -> Iterator[Run]:
         """The run, open, for this thread alone."""
-        with self._runs.asked(self.directory) as (run, _):
+        with self.runs.asked(self.directory) as (run, _):
             yield run
-
-    @contextmanager
-    def at_once(self) -> Iterator[tuple[Run, dict[str, Any]] | None]:
-        """The same as `remembered`, or ``None`` where somebody else asks it, or its file must be looked at."""
-        with self._runs.at_once(self.directory) as found:
-            yield found
-
-    @contextmanager
-    def remembered(self) -> Iterator[tuple[Run, dict[str, Any]]]:
-        """The same, and what answers keep of it in memory."""
-        with self._runs.asked(self.directory) as found:
-            yield found
 
     def long(self, command: str, ending: str = "", **options: str | int | None) -> Question:
         """A question that takes long (`Questions.named`); POST begins it, GET raises `Unbegun`."""
@@ -140,10 +128,10 @@ class Asked:
             # Where it is held somebody is at it.
             with suppress(RunHeldError):
                 make()
-        elif not (directory / DATA_FILE).is_file() or self._runs.status(directory).status not in _UNDER_WAY:
+        elif not (directory / DATA_FILE).is_file() or self.runs.status(directory).status not in _UNDER_WAY:
             raise Unbegun(self._address)
         where = {"Location": f"/api/runs/{directory.name}"}
-        return JSONResponse(status_row(self._runs.status(directory)), HTTPStatus.ACCEPTED, where)
+        return JSONResponse(status_row(self.runs.status(directory)), HTTPStatus.ACCEPTED, where)
 
     @property
     def _begins(self) -> bool:
@@ -156,7 +144,7 @@ class Asked:
 
     def _state(self) -> State:
         """Its state, if the server may ask it: what takes long is done by a process that executes the run's puzzle."""
-        return self._runs.require_admitted(self.directory)
+        return self.runs.require_admitted(self.directory)
 
     def answer(self, run: Run, row: Mapping[str, Any], settled: bool = True) -> Response:
         """An answer; that of a complete run, asked by its whole name, never changes and may be kept.
@@ -176,7 +164,7 @@ class Asked:
 
     def require_changed(self) -> None:
         """`Unchanged` where the client has the answer, which is not computed then: its tag names run and question."""
-        headers = self._kept(self._runs.status(self.directory).state)
+        headers = self._kept(self.runs.status(self.directory).state)
         if headers and self._request.headers["if-none-match"] == headers["ETag"]:
             raise Unchanged(headers)
 

@@ -1,13 +1,18 @@
 """Pictures as plain values: parts made of shapes, and what each move does with the parts."""
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import accumulate
+from typing import Any, cast
 
-from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.api import Run
+from hakoiri.puzzles.capabilities import Quotient, Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.rows.puzzles import key_text
+
+#: Boards of a play are sent as long as their pictures have no more shapes than this, and at least two of them.
+_MOST_SHAPES = 40_000
 
 
 def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dict[str, Any]:
@@ -59,3 +64,18 @@ def _change(puzzle: Puzzle, key: Key, after: Key) -> dict[str, Any]:
         "gone": [name for name in was if name not in now],
         "new": [name for name in now if name not in was],
     }  # fmt: skip
+
+
+def play_row(run: Run, most: int) -> dict[str, Any]:
+    """Score, moves and sequence, and the first boards, at most `most`: `filmed` of them."""
+    play, puzzle = run.best_play(), cast(Scored, run.puzzle)
+    boards: list[dict[str, Any]] = []
+    shapes = 0
+    for found in puzzle.filmed(play.sequence, run.store.manifest.plan.get("board")):
+        shapes += sum(len(part.shapes) for part in found.picture.parts)
+        if len(boards) == most or (shapes > _MOST_SHAPES and len(boards) >= 2):
+            break
+        boards.append({"move": found.move, "scored": found.score, "picture": picture_row(found.picture)})
+    for board, score in zip(boards, accumulate(board["scored"] for board in boards), strict=True):
+        board["score"] = score
+    return play.row() | {"proved": play.proved, "filmed": len(boards), "boards": boards}

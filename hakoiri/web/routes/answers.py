@@ -1,22 +1,32 @@
-"""What a run has found: layers, components, distances, paths."""
+"""What a run has found: layers, components, distances, paths, goal distances, solutions, plays, tables."""
 
 from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from hakoiri.api import Run
+from hakoiri.coordinator.goals.distances import distances_directory, make_distances
 from hakoiri.coordinator.graphs.bounding import bounding_directory, make_bounding
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
-from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
+from hakoiri.rows.answers import (
+    components_row,
+    diameter_row,
+    hardest_row,
+    layer_rows,
+    one_component_row,
+    path_row,
+    strong_row,
+)
 from hakoiri.rows.puzzles import key_text
-from hakoiri.web.asking import Asked, AskedRun, computed, pending
+from hakoiri.web.asking import Asked, AskedRun, RunName, Runs, computed, pending
+from hakoiri.web.pictures import picture_row, play_row
 from hakoiri.web.runs.positions import SMALL
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
@@ -129,6 +139,49 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
             source = None if begin is None else key_text(run.puzzle, begin)
             return pending(asked.long("path", to=end, from_=source))
         return asked.answer(run, path_row(run.path(to, source)))
+
+
+@computed(router, "/hardest", "The configurations farthest from their nearest goal.")
+def hardest(
+    request: Request, opened: Runs, run: RunName, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> Response:
+    """Where the goal distances are not known yet POST queues a run of its own that finds them: 202, and where it is."""
+    asked = Asked(request, run, opened.base(run))
+    with asked.opened() as found:
+        found.require_goals()
+        if found.known_distances() is not None:
+            return asked.answer(found, hardest_row(found, found.hardest(limit)))
+        directory = distances_directory(found.store, found.puzzle)
+        return asked.queued(directory, lambda: make_distances(found.store, Resources(), queued=True))
+
+
+@router.get("/summary", summary="All that is known of a run: the JSON of `run`, and its tables.")
+def summary(asked: AskedRun) -> Response:
+    """The tables of a study, a hunt or an optimisation grow while it lives."""
+    with asked.opened() as run:
+        tables = [table._asdict() for table in run.kind(run.store, run.puzzle).tables()]
+        return asked.answer(run, run.summary() | {"tables": tables})
+
+
+@router.get("/solutions", summary="Solutions of a tree that were kept, one for each orbit.")
+def solutions(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=200)] = 24) -> Response:
+    """The least first, each with its picture."""
+    with asked.opened() as run:
+        keys = list(islice((key for batch in run.solutions() for key in ints(batch)), limit))
+        row: dict[str, Any] = {
+            "orbits": run.store.state.figures.get("orbits"),
+            "symmetries": run.tree.symmetries,
+            "solutions": [run.tree.render(key) for key in keys],
+            "pictures": [picture_row(run.tree.picture(key)) for key in keys],
+        }
+        return asked.answer(run, row)
+
+
+@router.get("/play", summary="The best play of a run whose moves score, board by board.")
+def play(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=500)] = 200) -> Response:
+    """Of a long play the first boards: `limit` says how many."""
+    with asked.opened() as run:
+        return asked.answer(run, play_row(run, limit))
 
 
 def _is_settled(component: Mapping[str, Any]) -> bool:

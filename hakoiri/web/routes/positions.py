@@ -9,26 +9,42 @@ from starlette.responses import Response
 
 from hakoiri.api import Run
 from hakoiri.web.asking import Asked, AskedRun
+from hakoiri.web.pictures import moves_row
 from hakoiri.web.runs.positions import UNKNOWN, position_row, table_of
 
 #: What of a run is kept in memory: its table, and answers, so many of them.
 _TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000
 
-router = APIRouter(prefix="/api/runs/{run}/positions", tags=["answers"])
+router = APIRouter(prefix="/api/runs/{run}")
 
 
-@router.get("/{conf:path}", summary="A configuration: its depth, its distance to the nearest goal, its moves.")
+@router.get(
+    "/positions/{conf:path}",
+    tags=["answers"],
+    summary="A configuration: its depth, its distance to the nearest goal, its moves.",
+)
 async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
     """The moves come best first, each with the depth and the goal distance that it leads to."""
-    with asked.at_once() as found:
+    with asked.runs.at_once(asked.directory) as found:
         # What is in memory is answered here, sooner than a thread would begin.
         if found is not None and found[1].get(_TABLE) is not None:
             return _answer(asked, *found, conf)
     return await run_in_threadpool(_look, asked, conf)
 
 
+@router.get(
+    "/pictures/{conf:path}",
+    tags=["boards"],
+    summary="A configuration as a picture made of parts, and what each move does with them.",
+)
+def picture(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
+    """A part keeps its name in a move; `moved` ones have a new place, `changed` ones new shapes."""
+    with asked.opened() as run:
+        return asked.answer(run, moves_row(run.puzzle, run.puzzle.parse(conf)))
+
+
 def _look(asked: Asked, conf: str) -> Response:
-    with asked.remembered() as (run, memory):
+    with asked.runs.asked(asked.directory) as (run, memory):
         if _TABLE not in memory:
             memory[_TABLE] = table_of(run)
         return _answer(asked, run, memory, conf)
