@@ -14,15 +14,15 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_group
 
+from hakoiri.cli.commands import declared
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
-from hakoiri.cli.groups import ungrouped
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
 from hakoiri.puzzles.user.apart import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.steps import worded
 
-#: By panel of the help, command -> module of this package. Imported when it is asked for: all modules, and what typer
+#: By panel of the help, command -> modules of this package. Imported when it is asked for: all modules, and what typer
 #: makes of them, would be a fifth of a short command.
 _PANELS = {
     "Look at puzzles": {
@@ -51,7 +51,7 @@ _PANELS = {
         "map": "answers.mapping",
     },
     "Study deals, boards and sizes": {
-        "study": "deals.studying",
+        "study": "deals.studying deals.families deals.comparing",
         "hunt": "deals.hunting",
         "deal": "deals.solving",
         "solve": "deals.solving",
@@ -73,7 +73,7 @@ _PANELS = {
         "delete": "runs.living",
     },
 }
-_PLACES = {name: (panel, module) for panel, commands in _PANELS.items() for name, module in commands.items()}
+_PLACES = {name: (panel, names) for panel, commands in _PANELS.items() for name, names in commands.items()}
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 128 and its number stopped by a signal.
 ERROR = 1
 
@@ -134,15 +134,15 @@ class _Parts(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            part = typer.Typer()
-            import_module(f"hakoiri.cli.{_PLACES[name][1]}").register(part)
-            for typed in (part, *(group.typer_instance for group in part.registered_groups)):
-                for info in typed.registered_commands if typed else ():
-                    info.cls, info.callback = Command, info.callback and ungrouped(info.callback)
-            found: Any
-            for made, found in get_group(part).commands.items():
-                found.rich_help_panel = _PLACES[made][0]
-                self._made[made] = found
+            panel, names = _PLACES[name]
+            modules = [import_module(f"hakoiri.cli.{module}") for module in names.split()]
+            part, group = typer.Typer(), getattr(modules[0], "GROUP", None)
+            if group is not None:
+                part.add_typer(group, name=name)
+            for word, function, example in declared(name):
+                (group or part).command(word, cls=Command, epilog=example)(function)
+            found: Any = get_group(part).commands[name]
+            found.rich_help_panel, self._made[name] = panel, found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

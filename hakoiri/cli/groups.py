@@ -1,13 +1,10 @@
 """Options that several commands share: each group is a dataclass, and one parameter of the functions of these commands.
 
-`ungrouped` gives typer a function that has the options of the group in place of that parameter.
+`hakoiri.cli.commands.ungrouped` gives typer a function that has the options of the group in place of that parameter.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -110,30 +107,3 @@ class Layers(Driving):
 @dataclass(frozen=True)
 class LayersHere(Layers, Work):
     """Options of a search by layers in this process."""
-
-
-def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return `command` with the options of each group in place of the parameter that stands for it."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters = []
-    for name, parameter in signature(command).parameters.items():
-        if name in groups:
-            parameters += _options_of(groups[name])
-        else:
-            parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
-
-    @wraps(command)
-    def called(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
-        command(**given)
-
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return called
-
-
-def _options_of(group: Any) -> list[Parameter]:
-    own = signature(group, eval_str=True).parameters.values()
-    return [option.replace(kind=Parameter.KEYWORD_ONLY) for option in own]

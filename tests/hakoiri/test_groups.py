@@ -7,7 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hakoiri.cli.groups import Asking, Layers, LayersHere, ungrouped
+from hakoiri.cli.commands import ungrouped
+from hakoiri.cli.groups import Asking, Layers, LayersHere
 from hakoiri.cli.options import WideOption
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
@@ -30,6 +31,7 @@ _USUALLY_SHOWN = 3
 _BOARDS = 12
 
 
+@command_line("layers last --depth 3")
 def layers(
     name: RunArgument,
     plot: Annotated[
@@ -127,6 +129,7 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, puz
     )
 
 
+@command_line("solutions last --first 5 --svg star.svg")
 def solutions(
     name: RunArgument,
     first: Annotated[
@@ -170,9 +173,3 @@ def opened(name: str, data: Path | None, memory: int | None = None, puzzle: str 
     from hakoiri.coordinator.session.resources import Resources
 
     return open_run(name, data, Resources(memory=memory), puzzle)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri layers last --depth 3")(layers)
-    app.command(epilog="Example: hakoiri solutions last --first 5 --svg star.svg")(solutions)

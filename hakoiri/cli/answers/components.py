@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import answering, named
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, read_board, redis_url
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _ROWS = 20
 
 
+@command_line("components last --limit 10")
 def components(
     name: RunArgument,
     strong: Annotated[
@@ -55,6 +57,7 @@ def components(
             stdout().print(rows_table([component_figures(record) for record in run.components(limit)]))
 
 
+@command_line("component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")
 def component_of(
     name: RunArgument,
     conf: ConfArgument,
@@ -141,9 +144,3 @@ def _print_kinds(found: "StrongComponents") -> None:
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
         stdout().print(f"and {count:,} {what} more: {how}", style="dim")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri components last --limit 10")(components)
-    app.command("component-of", epilog="Example: hakoiri component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")(component_of)

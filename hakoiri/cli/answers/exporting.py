@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import RunArgument
@@ -12,6 +13,7 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json, stdout
 
 
+@command_line("export last --to klotski.graphml --moves")
 def export(
     name: RunArgument,
     target: Annotated[
@@ -68,8 +70,3 @@ def export(
         stdout().print(f"{certificate}{row[what]:,} {what} written to {target}")
     if edges is not None:
         stdout().print(f"{counted(row['edges'], 'moves')} written to {edges}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri export last --to klotski.graphml --moves")(export)

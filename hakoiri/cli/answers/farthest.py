@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _PAIRS = 4
 
 
+@command_line("diameter last --all --pairs pairs.csv")
 def diameter(
     name: RunArgument,
     component: ComponentOption = None,
@@ -159,8 +161,3 @@ def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
     write_picture(sheet(rows, heading), ": ".join(heading), target)
     stderr().print(Text(f"drawn into {target}"))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri diameter last --all --pairs pairs.csv")(diameter)

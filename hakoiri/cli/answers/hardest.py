@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import LayersHere
 from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _DRAWN, _LISTED = 12, 1_000
 
 
+@command_line("hardest last --metric finger")
 def hardest(
     name: RunArgument,
     limit: Annotated[
@@ -119,8 +121,3 @@ def _print_hardest(run: "Run", found: "Hardest") -> None:
         "at each distance": command("layers", named(run.store.directory, found.distances)),
     }
     stdout().print(facts(shown))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri hardest last --metric finger")(hardest)

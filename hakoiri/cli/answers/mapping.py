@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ComponentOption, RunArgument
@@ -12,6 +13,7 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
 
 
+@command_line("map last --to klotski.hakomap")
 def draw_map(
     name: RunArgument,
     target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write it; as docs/http.md says.")],
@@ -44,8 +46,3 @@ def draw_map(
     rows = {"configurations": f"{row['configurations']:,}{part}", "moves": f"{row['moves']:,}", "stress": row["stress"]}
     stdout().print(facts(rows))
     stdout().print(f"{counted(len(found.keys), 'points')} written to {target}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("map", epilog="Example: hakoiri map last --to klotski.hakomap")(draw_map)

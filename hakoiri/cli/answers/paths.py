@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RunArgument, read_board
@@ -28,6 +29,7 @@ AvoidOption = Annotated[
 ]
 
 
+@command_line("distance last ABBC/ABBC/DEEF/DGHF/.IJ.")
 def distance(
     name: RunArgument,
     target: ConfArgument,
@@ -51,6 +53,7 @@ def distance(
         )
 
 
+@command_line("path last --to goal")
 def path(
     name: RunArgument,
     source: FromOption = None,
@@ -154,9 +157,3 @@ def _ends(target: str, source: str | None) -> tuple[str, str | None]:
 
 def _patterns(avoid: list[str] | None) -> list[str]:
     return [read_board(text) for text in avoid or []]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
-    app.command(epilog="Example: hakoiri path last --to goal")(path)

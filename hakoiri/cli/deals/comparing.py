@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import JsonOption, parse_sizes
 from hakoiri.render.tables import print_json, stderr, stdout, table
 
@@ -21,6 +22,7 @@ _MOST_GENERATED = 6
 _LEVELS = 2
 
 
+@command_line("study magic-star --points 5..7", words=2)
 def magic_star(
     sizes: Annotated[
         str, typer.Option("--points", metavar="SIZES", help="Points of the star: 5..8, 6 or 5,6.")
@@ -78,6 +80,7 @@ def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
     }
 
 
+@command_line("study nakuron --size 40 --boards 3 --width 10", words=2)
 def nakuron(
     size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
     boards: Annotated[
@@ -148,9 +151,3 @@ def _show(puzzle: str, rows: list[dict[str, Any]], json: bool) -> None:
     for row in rows:
         listed.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
     stdout().print(listed)
-
-
-def register(studies: typer.Typer) -> None:
-    """Add the commands."""
-    studies.command("nakuron", epilog="Example: hakoiri study nakuron --size 40 --boards 3 --width 10")(nakuron)
-    studies.command("magic-star", epilog="Example: hakoiri study magic-star --points 5..7")(magic_star)

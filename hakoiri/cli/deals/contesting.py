@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.deals.optimising import GameArgument, require_large_boards
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, parse_time, seed_option
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _TEAMS = "cycle,random,greedy,sample,two-step,beam"
 
 
+@command_line("contest nakuron --boards 2 --size 40 --time 5s")
 def contest(
     puzzle: GameArgument,
     boards: Annotated[int, typer.Option("--boards", min=1, metavar="K", help="Number of boards of each setting.")] = 1,
@@ -120,8 +122,3 @@ def _rows(seed: int, contests: "list[dict[int, dict[str, Entered]]]") -> list[di
         for setting, plays in problems.items()
         for team, play in plays.items()
     ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri contest nakuron --boards 2 --size 40 --time 5s")(contest)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, puzzle_argument, spec_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_SIZE = 64
 
 
+@command_line('study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..', words=2)
 def boards(
     size: Annotated[str, typer.Option("--size", metavar="CxR", help="Columns x rows: 4x5.")],
     pieces: Annotated[
@@ -68,6 +70,7 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
     return {}
 
 
+@command_line("study sizes tiles --sizes 4..8", words=2)
 def sizes(
     puzzle: Annotated[
         str,
@@ -114,11 +117,3 @@ def sizes(
         return {"b_files": sorted(files)}
 
     start_run(asked, "sizes", work, queue=queue, finish=finish)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog='Example: hakoiri study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..')(
-        boards
-    )
-    app.command(epilog="Example: hakoiri study sizes tiles --sizes 4..8")(sizes)

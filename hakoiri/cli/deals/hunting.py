@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.session import Control
 
 
+@command_line("hunt gap -o ranks=7 --maximise positions --time 10m")
 def hunt(
     puzzle: Annotated[
         str, puzzle_argument("gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.")
@@ -107,8 +109,3 @@ def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control:
         )
     stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
     return {"certificate": str(target)}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri hunt gap -o ranks=7 --maximise positions --time 10m")(hunt)

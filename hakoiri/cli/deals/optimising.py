@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import (
@@ -23,6 +24,7 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout
 GameArgument = Annotated[str, puzzle_argument("nakuron.")]
 
 
+@command_line("optimise nakuron --from board.txt --time 5m")
 def optimise(
     puzzle: Annotated[str, puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
     options: PuzzleOptions = None,
@@ -75,6 +77,7 @@ def optimise(
     start_run(asked, "optimise", work, queue=queue)
 
 
+@command_line("generate nakuron --size 250 --setting 3 --seed 7")
 def generate(
     puzzle: GameArgument,
     size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
@@ -146,9 +149,3 @@ def require_large_boards(puzzle: str) -> None:
     kind = puzzle_class(puzzle)
     if not (issubclass(kind, Scored) and kind.large_boards):
         raise PuzzleError(f"{puzzle} has no plays to score; nakuron has")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri optimise nakuron --from board.txt --time 5m")(optimise)
-    app.command(epilog="Example: hakoiri generate nakuron --size 250 --setting 3 --seed 7")(generate)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.deals.solving import ReachOption, ShortenOption, print_shortened, shortened_row
 from hakoiri.cli.options import JsonOption, PuzzleOptions, puzzle_argument, read_board, read_text, spec_of
 from hakoiri.puzzles.errors import PuzzleError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
 
+@command_line("replay nakuron board.txt 0123012 --steps")
 def replay(
     puzzle: Annotated[str, puzzle_argument("gap, nakuron or superpuzz.")],
     start: Annotated[str, typer.Argument(metavar="DEAL|FILE", help="The deal, or the board of nakuron.")],
@@ -129,8 +131,3 @@ def _write_film(title: str, pictures: "Callable[[], Iterable[Picture]]", moves: 
 
     write_moves(title, pictures, moves, target)
     stderr().print(Text(f"drawn into {target}"))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri replay nakuron board.txt 0123012 --steps")(replay)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, puzzle_argument, read_text, seed_option
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
@@ -38,6 +39,7 @@ ReachOption = Annotated[
 GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")]
 
 
+@command_line("solve gap deals.txt")
 def solve(
     puzzle: GameArgument,
     deals: Annotated[
@@ -112,6 +114,7 @@ def solve(
             raise typer.Exit(1)
 
 
+@command_line("deal superpuzz -o columns=5 --seed 7 --count 3")
 def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
@@ -278,9 +281,3 @@ def print_shortened(row: dict[str, Any]) -> None:
     after = {f"after {step}": moves for step, moves in row["left"].items()}
     console.print(facts({"before": len(row["solution"])} | after | {"after": row["shortened"]}))
     console.print(Text(" ".join(row["shorter_solution"])), soft_wrap=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri solve gap deals.txt")(solve)
-    app.command(epilog="Example: hakoiri deal superpuzz -o columns=5 --seed 7 --count 3")(deal)

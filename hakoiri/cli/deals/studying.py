@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hakoiri.cli.deals import comparing, families
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.deals.solving import GameArgument
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
@@ -42,6 +42,15 @@ class Studies(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+GROUP = typer.Typer(
+    cls=Studies,
+    help="Study many deals, all boards of some pieces, or many sizes.",
+    epilog="Example: hakoiri study deals gap --sizes 3..6 --deals 100",
+    no_args_is_help=True,
+)
+
+
+@command_line("study deals superpuzz --sizes 4..6 --deals 1000 --seed 1", words=2)
 def deals(
     puzzle: GameArgument,
     sizes: Annotated[
@@ -128,18 +137,3 @@ def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, 
         plot_study(study, found, plot)
         stderr().print(Text(f"drawn into {plot}"))
     return {}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    studies = typer.Typer(
-        cls=Studies,
-        help="Study many deals, all boards of some pieces, or many sizes.",
-        epilog="Example: hakoiri study deals gap --sizes 3..6 --deals 100",
-        no_args_is_help=True,
-    )
-    example = "Example: hakoiri study deals superpuzz --sizes 4..6 --deals 1000 --seed 1"
-    studies.command(epilog=example)(deals)
-    families.register(studies)
-    comparing.register(studies)
-    app.add_typer(studies, name="study")

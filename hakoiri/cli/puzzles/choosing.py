@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, read_board
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+@command_line("puzzles klotski")
 def puzzles(
     name: Annotated[
         str | None,
@@ -89,6 +91,7 @@ def _option_table(options: list[dict[str, str]]) -> "Table":
     return listed
 
 
+@command_line("show ABBC/ABBC/DEEF/DGHF/I..J")
 def show(
     conf: ConfArgument,
     puzzle: Annotated[
@@ -142,9 +145,3 @@ def show(
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
     for fault in faults:
         stdout().print(Text(fault), soft_wrap=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri puzzles klotski")(puzzles)
-    app.command(epilog="Example: hakoiri show ABBC/ABBC/DEEF/DGHF/I..J")(show)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.streams import unread
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.registry import PuzzleSpec
 
 
+@command_line("new my_puzzle.py --kernel")
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write.")],
     directed: Annotated[
@@ -45,6 +47,7 @@ def new(
     stdout().print(Text(f"try it after each change: hakoiri try {file}:{kind}", "dim"), soft_wrap=True)
 
 
+@command_line("try my_puzzle.py:MyPuzzle -o coins=10")
 def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
@@ -97,9 +100,3 @@ def _print_verdicts(found: "list[Verdict]") -> None:
         stdout().print(Text.assemble(state, f"  {each.check:{width}}  {each.promise}"), soft_wrap=True)
         if each.wrong:
             stdout().print(Text(f"{' ' * (width + 13)}{each.wrong}", "red"), soft_wrap=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri new my_puzzle.py --kernel")(new)
-    app.command("try", epilog="Example: hakoiri try my_puzzle.py:MyPuzzle -o coins=10")(try_puzzle)

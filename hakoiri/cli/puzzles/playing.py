@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.cli.puzzles.game import ARROWS, Game, Press
 from hakoiri.puzzles.errors import PuzzleError, counted
@@ -28,6 +29,7 @@ _KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
 _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 
+@command_line("play klotski")
 def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
@@ -167,8 +169,3 @@ class _Hints:
                     self._run = run
                     return
                 run.close()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri play klotski")(play)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.completing import puzzles_beginning, statuses_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import DataOption, JsonOption
@@ -44,6 +45,7 @@ def parse_status(text: str) -> str:
     return text
 
 
+@command_line("runs --puzzle klotski --status complete")
 def runs(
     puzzle: Annotated[
         str | None,
@@ -182,8 +184,3 @@ def _deleted(where: Path, repeated: "Repeated") -> list[str]:
     except HakoiriError as error:
         stderr().print(Text(worded(error, error.steps)))
         return []
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri runs --puzzle klotski --status complete")(runs)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import (
@@ -44,6 +45,7 @@ _LABELS = {
 _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
 
 
+@command_line("status last --watch")
 def status(
     name: RunArgument,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the run until it stops.")] = False,
@@ -67,6 +69,7 @@ def status(
             stderr().print(Text(no_coordinator(directory.parent)))
 
 
+@command_line("cancel 3f9a2c")
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
     """Stop a queued or running run.
 
@@ -82,6 +85,7 @@ def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False)
         stdout().print(f"{directory.name} is {result}")
 
 
+@command_line("delete 3f9a2c last --yes")
 def delete(
     names: Annotated[
         list[str],
@@ -175,10 +179,3 @@ def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
 def _watched(directory: Path, found: "RunStatus") -> str:
     missing = "" if found.served else f"; {no_coordinator(directory.parent)}"
     return f"{found.run}: {found.status}, {progress_text(found.state.progress)}{missing}"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri status last --watch")(status)
-    app.command(epilog="Example: hakoiri cancel 3f9a2c")(cancel)
-    app.command(epilog="Example: hakoiri delete 3f9a2c last --yes")(delete)

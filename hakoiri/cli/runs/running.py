@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import Layers, LayersHere
 from hakoiri.cli.options import (
@@ -81,6 +82,7 @@ class Wanted:
         return None, Job.requested(spec, until_goal=self.until_goal, layers=self.layers)
 
 
+@command_line("run klotski --whole")
 def run(wanted: Wanted, search: LayersHere, data_networks: DataNetworksOption = None, wide: WideOption = False) -> None:
     """Enumerate a puzzle in this process.
 
@@ -90,12 +92,14 @@ def run(wanted: Wanted, search: LayersHere, data_networks: DataNetworksOption = 
     start_run(asked, mode, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
 
 
+@command_line("enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")
 def enqueue(wanted: Wanted, search: Layers) -> None:
     """Queue a run for the coordinator and return at once."""
     mode, asked = wanted.request()
     start_run(asked, mode, search, queue=True, name=wanted.name, reuse=wanted.reuse)
 
 
+@command_line("resume last")
 def resume(
     name: RunArgument,
     options: PuzzleOptions = None,
@@ -128,10 +132,3 @@ def resume(
     admit(directory)
     require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri run klotski --whole")(run)
-    app.command(epilog="Example: hakoiri enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")(enqueue)
-    app.command(epilog="Example: hakoiri resume last")(resume)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import (
     DataNetworksOption,
     DataOption,
@@ -26,6 +27,7 @@ from hakoiri.steps import worded
 from hakoiri.storage.ledger.manifest import local_time
 
 
+@command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
     redis: RedisOption = None,
     threads: Annotated[
@@ -66,6 +68,7 @@ def coordinator(
         print_json({"runs": [end._asdict() for end in ends]})
 
 
+@command_line("health --redis redis://127.0.0.1:6379/0 --data runs")
 def health(
     redis: RedisOption = None,
     data: DataOption = None,
@@ -168,9 +171,3 @@ def named_files(words: list[str] | None) -> list[Path]:
 def log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, steps)}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(epilog="Example: hakoiri coordinator --redis redis://127.0.0.1:6379/0 --data runs")(coordinator)
-    app.command(epilog="Example: hakoiri health --redis redis://127.0.0.1:6379/0 --data runs")(health)

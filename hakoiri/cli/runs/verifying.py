@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Work
@@ -27,6 +28,7 @@ _MENDING = {
 }
 
 
+@command_line("verify last --full")
 def verify(
     name: Annotated[
         str,
@@ -95,8 +97,3 @@ def _outcome(report: "Report") -> str:
     how = "has failed" if report.state.status == "failed" else "is not complete"
     reason = worded(report.state.reason, report.state.steps)
     return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri verify last --full")(verify)

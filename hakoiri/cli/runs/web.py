@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, redis_url
 from hakoiri.puzzles.errors import HakoiriError, PuzzleError
@@ -17,6 +18,7 @@ from hakoiri.render.tables import stderr, stdout
 _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 
+@command_line("serve --data runs --port 8080")
 def serve(
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
@@ -134,8 +136,3 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.close()
         raise HakoiriError(f"{host} port {port}: {error.strerror}; name another with --host or --port") from error
     return listening
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri serve --data runs --port 8080")(serve)

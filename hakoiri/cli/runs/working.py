@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import DataNetworksOption, JsonOption, OwnFilesOption, RedisOption, parse_size, required_redis
 from hakoiri.cli.runs.serving import log, named_files
 from hakoiri.puzzles.errors import counted
@@ -33,6 +34,7 @@ def _parse_data_memory(text: str) -> int:
     return size
 
 
+@command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --data-redis auto")
 def worker(
     redis: RedisOption = None,
     processes: Annotated[
@@ -138,8 +140,3 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
     with DataRedis(host or here, memory) as server:
         log(f"data Redis at {without_password(server.url)}, up to {memory >> 20} MB")
         yield server
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: hakoiri worker --redis redis://127.0.0.1:6379/0 -n 4 --data-redis auto")(worker)
