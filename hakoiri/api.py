@@ -138,7 +138,7 @@ def explore(
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: all that `start` reaches, layer by layer, or `layers` of it."""
     spec = _spec(puzzle, options, start, merge_mirrors)
-    plan = Job.requested(spec, until_goal=until_goal, layers=layers).plan
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
     return _run_to_end(spec, None, plan, data, resources, observer)
 
 

@@ -66,7 +66,7 @@ def _deal_texts(lines: list[str], rows: int) -> list[str]:
     return ["/".join(lines[begin : begin + rows]) for begin in range(0, len(lines), rows)]
 
 
-def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
+def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
     """`resources` with no more threads than memory allows, should all searches reach the cap.
 
     Raises `OverBudgetError` where the memory that is given does not allow a single one.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from hakoiri.coordinator.deals.certificate import certify
-from hakoiri.coordinator.deals.dealing import fitted
+from hakoiri.coordinator.deals.dealing import limit_threads
 from hakoiri.coordinator.deals.hunt_plan import (
     CAP,
     FIRST_CYCLE,
@@ -64,13 +64,13 @@ class HuntDeals(RowsJob):
 
     kernels = (load_solving_kernels, load_walking_kernels)
     figures = Hunted
-    instead = "legs and records"
+    row_noun = "legs and records"
     remedy = "walking the leg again"
     limit = "legs"
     puzzle: Dealt
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = CAP, pool: int = POOL,
         seconds: float = SECONDS, legs: int | None = None,
     ) -> Request:  # fmt: skip
@@ -78,7 +78,7 @@ class HuntDeals(RowsJob):
         return Request(spec, asdict(plan), limited(seconds, "legs", legs))
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         HuntPlan(**plan)
         return hunted(spec)
 
@@ -93,10 +93,10 @@ class HuntDeals(RowsJob):
     def deal_spec(self, record: Record) -> PuzzleSpec:
         return replace(PuzzleSpec.from_dict(self.store.manifest.puzzle), start=record.deal)
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
-        return fitted(self.puzzle, self.plan.cap, resources, observer)
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        return limit_threads(self.puzzle, self.plan.cap, resources, observer)
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
     def row_tables(self) -> list[str]:

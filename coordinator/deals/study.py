@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from hakoiri.coordinator.deals.dealing import fitted
+from hakoiri.coordinator.deals.dealing import limit_threads
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
 from hakoiri.coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from hakoiri.coordinator.errors import OverBudgetError, StopRun
@@ -98,12 +98,12 @@ class StudyDeals(RowsJob):
 
     kernels = (load_solving_kernels,)
     figures = Studied
-    instead = "deals"
+    row_noun = "deals"
     remedy = "searching the deal again"
     puzzle: Dealt
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, sizes: Sequence[int] = (), deals: int = DEALS, seed: int = 1,
         strategy: SearchOrder = "bfs", cap: int = CAP, shorten: bool = False,
     ) -> Request:  # fmt: skip
@@ -120,18 +120,18 @@ class StudyDeals(RowsJob):
         return Request(spec, asdict(plan), {"sizes": sorted({*sizes}), "deals": deals})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         StudyPlan(**plan).check(dealt_class(spec.name, spec.digest))
         return spec.build()
 
     @classmethod
-    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
+    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Not the size: one study has several."""
         size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
         return {name: value for name, value in puzzle.parameters.items() if name != size}
 
     @classmethod
-    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
         """Of a study that waits in the queue both the sizes that it waits for and the new ones, with the most deals."""
         sizes = {*limits["sizes"], *waiting.get("sizes", ())}
         return {"sizes": sorted(sizes), "deals": max(limits["deals"], waiting.get("deals", 0))}
@@ -140,11 +140,11 @@ class StudyDeals(RowsJob):
     def study(self) -> Study:
         return Study.of(self.store, self.puzzle)
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         largest = self.puzzle.sized(max(self.study.sizes))
-        return fitted(largest, self.study.plan.cap, resources, observer)
+        return limit_threads(largest, self.study.plan.cap, resources, observer)
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         return not any(missing_deals(self.study, self.store).values())
 
     def row_tables(self) -> list[str]:

@@ -45,12 +45,12 @@ class StudyBoards(RowsJob):
 
     kernels = (load_family_kernels,)
     figures = Counted
-    instead = "mixes and components"
+    row_noun = "mixes and components"
     remedy = "measuring it again"
     puzzle: Family
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls,
         spec: PuzzleSpec,
         *,
@@ -64,7 +64,7 @@ class StudyBoards(RowsJob):
         return Request(replace(spec, start=plan.mixes()[0].board), asdict(plan), {})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         BoardsPlan(**plan).mixes()
         return family_of(spec)
 
@@ -76,7 +76,7 @@ class StudyBoards(RowsJob):
     def _mixes(self) -> list[Mix]:
         return self.plan.mixes()
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """No more threads than may each hold a large mix; `OverBudgetError` where memory allows none."""
         memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
         if resources.redis is None and needed > memory:

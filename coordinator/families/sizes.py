@@ -84,39 +84,39 @@ class StudySizes(RowsJob):
     """The members of some sizes, one after another."""
 
     figures = Measured
-    instead = "sizes"
+    row_noun = "sizes"
     remedy = "measuring the member again"
     puzzle: Sized
 
     @classmethod
-    def requested(cls, spec: PuzzleSpec, *, sizes: Sequence[int] = ()) -> Request:  # type: ignore[override]
+    def parse_request(cls, spec: PuzzleSpec, *, sizes: Sequence[int] = ()) -> Request:  # type: ignore[override]
         kind = sized_class(spec)
         if not any(kind.members(size) for size in sizes):
             raise PuzzleError(f"which sizes? {kind.name} has none of these")
         return Request(spec, {}, {"sizes": sorted({*sizes})})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         sized_class(spec)
         return spec.build()
 
     @classmethod
-    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
+    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Not the sizes: one study has several."""
         sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
         return {name: value for name, value in puzzle.parameters.items() if name not in sizes}
 
     @classmethod
-    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
         """Of a study that waits in the queue both the sizes that it waits for and the new ones."""
         return {"sizes": sorted({*limits["sizes"], *waiting.get("sizes", ())})}
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """All of them, which the runs of the members work with, too."""
         self._resources = resources
         return resources
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         return not self._missing(ResultRows(self.store, SIZE).numbers())
 
     def row_tables(self) -> list[str]:

@@ -28,16 +28,16 @@ class Hardest(Job):
     figures = Distances
 
     @classmethod
-    def requested(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
+    def parse_request(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
         """`base` is the name of a finished run of this puzzle that has goals, `base_digest` its digest."""
         return Request(spec, {"base": base, "base_digest": base_digest}, {})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         require_base(plan)
         return spec.build()
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         return Distances.of(self.store.state).exhausted
 
     def work(self, session: Session) -> None:

@@ -106,12 +106,12 @@ class EccentricityJob(Job):
     """The eccentricities of a component of another run. Limit `every`: of each configuration, else the greatest."""
 
     named_by_plan = True
-    instead = "eccentricities"
+    row_noun = "eccentricities"
     kernels = (load_search_kernels, load_graph_kernels)
     figures = Bounded
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, base: str, base_digest: str, component: int = 0, every: bool = True
     ) -> Request:
         """`base` is the name of a finished run of this puzzle, `base_digest` its digest."""
@@ -120,7 +120,7 @@ class EccentricityJob(Job):
         return Request(spec, plan, {"every": every})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         require_base(plan, "component")
         puzzle = spec.build()
         if not puzzle.undirected:
@@ -128,7 +128,7 @@ class EccentricityJob(Job):
         return puzzle
 
     @classmethod
-    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
         return {"every": bool(limits.get("every") or waiting.get("every"))}
 
     @property
@@ -139,7 +139,7 @@ class EccentricityJob(Job):
     def _aim(self) -> Aim:
         return Aim.ALL if self.store.limits().get("every") else Aim.DIAMETER
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         known = recorded_components(self.store).get(self._component)
         return known is not None and (known.radius is not None or self._aim is Aim.DIAMETER)
 

@@ -31,16 +31,16 @@ class Whole(Job):
     figures = Counted
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL
     ) -> Request:
         """`diameters` says which components are measured (`coordinator.spaces.wanted`)."""
         # All is what a plan means that says nothing.
         chosen = {} if diameters == ALL else {DIAMETERS: diameters}
-        return Request(spec, {**super().requested(spec, until_goal=until_goal).plan, **chosen}, {})
+        return Request(spec, {**super().parse_request(spec, until_goal=until_goal).plan, **chosen}, {})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         _check_spec(spec, plan)
         puzzle = spec.build()
         if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:

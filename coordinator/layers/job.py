@@ -27,7 +27,7 @@ class Explore(Job):
     from_start = has_graph = True
     figures = Explored
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""
         found, total = Explored.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free

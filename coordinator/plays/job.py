@@ -26,10 +26,10 @@ class Optimise(Optimisation):
 
     from_start = True
     kernels = (load_moving_kernels,)
-    instead = "rounds and a best play"
+    row_noun = "rounds and a best play"
 
     @classmethod
-    def requested(  # type: ignore[override]
+    def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
         seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
     ) -> Request:  # fmt: skip
@@ -37,14 +37,14 @@ class Optimise(Optimisation):
         return Request(spec, plan, limited(seconds, "rounds", rounds))
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         puzzle = spec.build()
         if not isinstance(puzzle, Scored):
             raise PuzzleError(f"{puzzle.name} has no plays to score")
         OptimisePlan(**plan).check(puzzle)
         return puzzle
 
-    def settled(self) -> bool:
+    def is_done(self) -> bool:
         """Whether it has as many rounds as it is to have; one by the clock always looks on."""
         return self.most is not None and Optimised.of(self.store.state).rounds >= self.most
 

@@ -49,7 +49,7 @@ def plan_run(
     """
     mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
     kind = kind_of(mode)
-    puzzle, kept = kind.admit(spec, plan), resources.lasting()
+    puzzle, kept = kind.validate(spec, plan), resources.lasting()
     if spec.digest:
         try_out(puzzle)
     start = spec.start
@@ -57,7 +57,7 @@ def plan_run(
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
         # is the user's own start, not the least of its images.
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
-    pinned = replace(spec, options=kind.pinned(puzzle), start=start)
+    pinned = replace(spec, options=kind.identity(puzzle), start=start)
     if kind.named_by_plan:
         run = name_of_plan(pinned, puzzle, mode, plan)
     else:
@@ -103,7 +103,7 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
                 text = f"run {there.run} has another {what.replace('_', ' ')} by the same name"
                 raise MismatchError(text, Step("change", "data"))
         waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
-        ledger.stage_limits(kind.extended(limits, ledger.state, waiting))
+        ledger.stage_limits(kind.merge_limits(limits, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
         if queued:
             open_inside(directory, QUEUED_FILE, "a").close()
@@ -135,7 +135,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
         raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.steps) from error
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
-        ("the parameters", dict(spec.options), kind_of(manifest.mode).pinned(puzzle)),
+        ("the parameters", dict(spec.options), kind_of(manifest.mode).identity(puzzle)),
         ("the key layout", manifest.layout, puzzle.layout.name),
     ):
         if pinned != here:

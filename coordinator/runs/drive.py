@@ -48,7 +48,7 @@ def drive(
             gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
             if not gone and (store.state.status != "complete" or repair):
                 job = open_job(store)
-                if job.settled() and not repair:
+                if job.is_done() and not repair:
                     store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)
@@ -74,7 +74,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         # Every kernel before the clock of the run starts.
         load = partial(job.load_kernels, resources.redis is not None)
         prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
-        resources = job.fitted(resources, observer)
+        resources = job.limit_resources(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context)
             if repair:

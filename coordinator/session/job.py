@@ -157,8 +157,8 @@ class Job(ABC):
     has_graph: ClassVar[bool] = False
     #: One plan is one run: making it again goes on with it, up to other limits.
     named_by_plan: ClassVar[bool] = False
-    #: What such a run has where it has no layers, in the plural; empty where it has.
-    instead: ClassVar[str] = ""
+    #: What such a run has in place of layers, in the plural; empty if it has layers.
+    row_noun: ClassVar[str] = ""
     #: Loads the kernels that the work needs, so that none is compiled once its clock runs.
     kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
     #: What `State.figures` of such a run are.
@@ -175,39 +175,39 @@ class Job(ABC):
                 load_shuffle_kernels(self.puzzle)
 
     @classmethod
-    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:
-        """The run that is asked for by such words; their names are those of JSON, their types are checked before.
+    def parse_request(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:
+        """Return the run that these words ask for; each kind has words of its own, named as in JSON, with defaults.
 
-        A kind has words of its own, each with a default. `PuzzleError` for values that make no sense.
+        Their types are checked before. Raise `PuzzleError` for values that make no sense.
         """
         plan = {"until_goal": True} if until_goal else {}
         return Request(spec, plan | ({} if layers is None else {"layers": layers}), {})
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        """The puzzle of a run that is to be made; `PuzzleError` where it or the plan makes no sense for this kind."""
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        """Return the puzzle of a new run; raise `PuzzleError` if it or the plan makes no sense for this kind."""
         return spec.build()
 
     @classmethod
-    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """The limits of a run that is made again; ``seconds`` from now on become seconds of all sessions.
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the limits of a run that is made again; ``seconds`` from now on become seconds of all sessions.
 
-        `waiting` are the limits that the run waits to be driven to, empty if it does not wait: none of that is lost.
+        `waiting` are the limits of the queued run, empty if it is not queued: what they ask for is kept.
         """
         seconds = limits.get("seconds")
         return dict(limits) | ({} if seconds is None else {"seconds": state.seconds + seconds})
 
-    def fitted(self, resources: Resources, observer: Observer) -> Resources:
-        """What of `resources` the work can use; `OverBudgetError` where its memory is too little for anything."""
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        """Return what the work can use of `resources`; raise `OverBudgetError` if the memory is too little for anything."""
         return resources
 
     @classmethod
-    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
-        """The options of the puzzle that are part of the run's identity."""
+    def identity(cls, puzzle: Puzzle) -> dict[str, str]:
+        """Return the options of the puzzle that are part of the run's identity."""
         return dict(puzzle.parameters)
 
-    def settled(self) -> bool:
-        """Whether there is nothing left to do, so that no executor need be opened to find out."""
+    def is_done(self) -> bool:
+        """Return whether nothing is left to do, so that no executor is opened to find out."""
         return False
 
     @abstractmethod

@@ -42,7 +42,7 @@ class Subtrees(Job):
     puzzle: Placements
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         asked = {**dict.fromkeys(plan, True), "start": spec.start is not None}
         for option in (name for name, given in asked.items() if given):
             raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Step("leave out", option))

@@ -67,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def asked(spec: PuzzleSpec, mode: str, **words: Any) -> tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]:
     """A run in the words of its kind."""
-    wanted = kind_of(mode).requested(spec, **words)
+    wanted = kind_of(mode).parse_request(spec, **words)
     return wanted.spec, mode, dict(wanted.plan), dict(wanted.limits)
 
 

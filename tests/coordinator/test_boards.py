@@ -40,7 +40,7 @@ PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True)
 
 def studied(data: Path, plan: BoardsPlan = PLAN, control: Control | None = None, **resources: Any) -> Path:
     words = {name: value for name, value in asdict(plan).items() if name != "boards_version"}
-    asked = StudyBoards.requested(PuzzleSpec("sliding"), **words)
+    asked = StudyBoards.parse_request(PuzzleSpec("sliding"), **words)
     return driven(data, asked.spec, "boards", asked.plan, asked.limits, control, **resources)
 
 
@@ -197,14 +197,14 @@ def test_a_lie_is_found_and_damage_is_mended(tmp_path: Path) -> None:
 
 def test_memory_is_kept_by_fewer_threads(tmp_path: Path) -> None:
     plan = BoardsPlan("4x5", "2x2:1 1x2:* 2x1:* 1x1:*", "2")
-    asked = StudyBoards.requested(PuzzleSpec("sliding"), size=plan.size, pieces=plan.pieces)
+    asked = StudyBoards.parse_request(PuzzleSpec("sliding"), size=plan.size, pieces=plan.pieces)
     directory = make_run(tmp_path, asked.spec, "boards", asked.plan, Resources())
     with opened(directory) as job:
-        assert job.fitted(Resources(workers=3, memory=1 << 30), SilentObserver()).workers == 3
-        assert job.fitted(Resources(workers=3, memory=110 << 20), SilentObserver()).workers == 1
+        assert job.limit_resources(Resources(workers=3, memory=1 << 30), SilentObserver()).workers == 3
+        assert job.limit_resources(Resources(workers=3, memory=110 << 20), SilentObserver()).workers == 1
         with refused(OverBudgetError, "the largest mix needs", Step("raise", "memory")):
-            job.fitted(Resources(workers=3, memory=60 << 20), SilentObserver())
-        assert job.fitted(Resources(redis="redis://there"), SilentObserver()).deadline == 900
+            job.limit_resources(Resources(workers=3, memory=60 << 20), SilentObserver())
+        assert job.limit_resources(Resources(redis="redis://there"), SilentObserver()).deadline == 900
 
 
 def test_what_workers_answer_is_read_again() -> None:

@@ -375,7 +375,7 @@ def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wan
         for every, settled_before in ((False, False), (False, True), (True, False), (True, True), (False, True)):
             directory = make_bounding(run.store, run.resources, 0, every=every)
             with opened(directory) as job:
-                assert job.settled() == settled_before
+                assert job.is_done() == settled_before
             drive(directory, Resources(), Control(), SilentObserver())
             with opened(directory) as job:
-                assert job.settled()
+                assert job.is_done()

@@ -36,7 +36,7 @@ def studied(
     data: Path, name: str, sizes: list[int], options: Mapping[str, str] = {}, control: Control | None = None,
     observer: Any = None,
 ) -> Path:  # fmt: skip
-    asked = StudySizes.requested(PuzzleSpec(name, options), sizes=sizes)
+    asked = StudySizes.parse_request(PuzzleSpec(name, options), sizes=sizes)
     observer = observer or SilentObserver()
     return driven(data, asked.spec, "sizes", asked.plan, asked.limits, control, observer)
 
@@ -110,7 +110,7 @@ def test_a_stopped_study_goes_on_and_more_sizes_extend_it(tmp_path: Path) -> Non
     undisturbed = studied(tmp_path / "other", "pancakes", [4, 5, 6, 7])
     assert rows_of(more) == rows_of(undisturbed)
     with opened(more) as job:
-        assert job.settled()
+        assert job.is_done()
     with opened(studied(tmp_path, "pancakes", [4, 6])) as job:
         figures = job.summary(None)
         assert (figures["members"], figures["configurations"], len(figures["rows"])) == (2, 24 + 720, 2)
@@ -145,16 +145,16 @@ def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None
 
 def test_what_has_no_sizes_is_refused() -> None:
     with pytest.raises(PuzzleError, match="no study of the sizes of klotski; there are studies of burnt-pancakes and"):
-        StudySizes.requested(PuzzleSpec("klotski"), sizes=[3])
+        StudySizes.parse_request(PuzzleSpec("klotski"), sizes=[3])
     with pytest.raises(PuzzleError, match="tiles has none of these"):
-        StudySizes.requested(PuzzleSpec("tiles"), sizes=[5, 7])
+        StudySizes.parse_request(PuzzleSpec("tiles"), sizes=[5, 7])
     with refused(PuzzleError, "say what n is", Step("leave out", "option")):
-        StudySizes.requested(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
+        StudySizes.parse_request(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
 
 
 def test_the_diameter_stays_open_where_the_memory_is_too_little_for_the_graph(tmp_path: Path) -> None:
     notes = Notes()
-    asked = StudySizes.requested(PuzzleSpec("hanoi", {"pegs": "4"}), sizes=[6, 10])
+    asked = StudySizes.parse_request(PuzzleSpec("hanoi", {"pegs": "4"}), sizes=[6, 10])
     directory = driven(tmp_path, asked.spec, "sizes", asked.plan, asked.limits, observer=notes, memory=LEAST_MEMORY)
     known, large = rows_of(directory)
     assert (known.diameter, known.radius, known.pairs) == (17, 13, 18)

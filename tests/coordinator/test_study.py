@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.dealing import deals_of, dealt, fitted
+from hakoiri.coordinator.deals.dealing import deals_of, dealt, limit_threads
 from hakoiri.coordinator.deals.study import Studied, StudyDeals, kept_deals
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from hakoiri.coordinator.deals.study_table import Deal, tally
@@ -347,7 +347,7 @@ def test_threads_are_as_many_as_there_is_memory_for() -> None:
     needed = SOLVERS["cards"].bytes_of_search(puzzle, 1_000_000)
 
     def threads(memory: int) -> int | None:
-        return fitted(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
+        return limit_threads(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
 
     assert (threads(2 * needed + 1), threads(9 * needed)) == (2, 4)
     steps = Step("lower", "cap"), Step("give", "memory", f"{(needed >> 20) + 1}MB")

@@ -31,7 +31,7 @@ class Counting(Job):
     pause: ClassVar[Callable[[int], None]] = staticmethod(lambda done: None)
 
     @classmethod
-    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         if set(plan) != {"step"}:
             raise PuzzleError(f"a count has a step, not {sorted(plan)}")
         return spec.build()

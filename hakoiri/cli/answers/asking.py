@@ -103,10 +103,10 @@ def _without_layers(run: "Run") -> Exception:
     from hakoiri.coordinator.errors import UnanswerableError
 
     kind = run.store.manifest.mode
-    if not run.kind.instead:
+    if not run.kind.row_noun:
         return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")
     return UnanswerableError(
-        f"run {run.name} is of the kind {kind}: it has {run.kind.instead} and no layers; see: hakoiri status {run.name}"
+        f"run {run.name} is of the kind {kind}: it has {run.kind.row_noun} and no layers; see: hakoiri status {run.name}"
     )
 
 

@@ -82,7 +82,7 @@ def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) 
     if width and not width.isdigit():
         raise PuzzleError(f"the width of team {team!r} is not a number")
     spec = PuzzleSpec(puzzle, {}, random_board(*board).text())
-    return Optimise.requested(spec, strategy=strategy, width=int(width) if width else None, seconds=seconds)
+    return Optimise.parse_request(spec, strategy=strategy, width=int(width) if width else None, seconds=seconds)
 
 
 def _played(asked: "Request", resources: "Resources", data: Path | None, control: "Control") -> "Entered":

@@ -52,7 +52,7 @@ def boards(
     if csv is not None:
         check_ending(csv)
     spec = PuzzleSpec("sliding", parse_options(options or []))
-    asked = StudyBoards.requested(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
+    asked = StudyBoards.parse_request(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
 
     def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
         return _write(job, csv)
@@ -103,7 +103,7 @@ def sizes(
 
     spec = spec_of(puzzle, options, None, None)
     refuse_with_queue(queue, {"--b-files": b_files})
-    asked = StudySizes.requested(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
+    asked = StudySizes.parse_request(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
 
     def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
         if b_files is None:

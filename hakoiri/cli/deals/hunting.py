@@ -76,7 +76,7 @@ def hunt(
     from hakoiri.storage.names import certificate_file
 
     spec = spec_of(puzzle, options, start, goal)
-    asked = HuntDeals.requested(
+    asked = HuntDeals.parse_request(
         spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
     )  # fmt: skip
     refuse_with_queue(queue, {"--certificate": certificate})

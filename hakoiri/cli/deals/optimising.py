@@ -71,7 +71,7 @@ def optimise(
     from hakoiri.coordinator.plays.job import Optimise
 
     spec = spec_of(puzzle, options, start, None)
-    asked = Optimise.requested(
+    asked = Optimise.parse_request(
         spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
     )
     start_run(asked, "optimise", work, queue=queue)

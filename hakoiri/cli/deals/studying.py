@@ -97,7 +97,7 @@ def deals(
 
     spec = own_spec(puzzle)
     allowed = dealt_class(spec.name, spec.digest).sizes()
-    asked = StudyDeals.requested(
+    asked = StudyDeals.parse_request(
         spec, sizes=parse_sizes(sizes, allowed.least, allowed.most),
         deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
     )  # fmt: skip

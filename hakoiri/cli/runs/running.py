@@ -76,10 +76,10 @@ class Wanted:
                 raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
             from hakoiri.coordinator.graphs.job import Whole
 
-            return "whole", Whole.requested(spec, until_goal=self.until_goal, diameters=self.diameters or "all")
+            return "whole", Whole.parse_request(spec, until_goal=self.until_goal, diameters=self.diameters or "all")
         if self.diameters is not None:
             raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
-        return None, Job.requested(spec, until_goal=self.until_goal, layers=self.layers)
+        return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
 
 
 @command_line("run klotski --whole")

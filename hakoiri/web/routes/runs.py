@@ -136,7 +136,7 @@ def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
     kind = kind_of(wanted.mode or usual_kind(puzzle_class(spec.name, spec.digest)))
     words = dict(wanted.model_extra or {}) | words
     try:
-        asked: Asked = validate_call(kind.requested, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
+        asked: Asked = validate_call(kind.parse_request, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
     except ValidationError as error:
         raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
     return asked
