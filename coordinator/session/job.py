@@ -198,7 +198,7 @@ class Job(ABC):
         return dict(limits) | ({} if seconds is None else {"seconds": state.seconds + seconds})
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
-        """Return what the work can use of `resources`; raise `OverBudgetError` if the memory is too little for anything."""
+        """Return what the work can use of `resources`; raise `OverBudgetError` if that is too little."""
         return resources
 
     @classmethod

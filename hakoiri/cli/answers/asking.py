@@ -106,7 +106,8 @@ def _without_layers(run: "Run") -> Exception:
     if not run.kind.row_noun:
         return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")
     return UnanswerableError(
-        f"run {run.name} is of the kind {kind}: it has {run.kind.row_noun} and no layers; see: hakoiri status {run.name}"
+        f"run {run.name} is of the kind {kind}: it has {run.kind.row_noun} and no layers; "
+        f"see: hakoiri status {run.name}"
     )
 
 
