@@ -17,7 +17,8 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.job import Job, Play, Report
+from hakoiri.coordinator.session.check import Report
+from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions

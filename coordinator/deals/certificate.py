@@ -25,7 +25,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.runs.verify import verify_run
-from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.capabilities import Dealt, Placements

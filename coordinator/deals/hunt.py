@@ -20,7 +20,8 @@ from hakoiri.coordinator.deals.hunt_plan import (
     records_among,
 )
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.session.job import Check, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.rows import RowsJob, last_rows, limited
 from hakoiri.coordinator.session.session import Observer
@@ -187,9 +188,7 @@ class HuntDeals(RowsJob):
         check.report.sampled = len(chosen) < len(records)
         for record in check.each(chosen, "records derived again"):
             try:
-                certify(
-                    self.deal_spec(record), record.figures, resources, check.context.control, check.context.observer
-                )
+                certify(self.deal_spec(record), record.figures, resources, check.control, check.observer)
             except ContradictionError as error:
                 check.report.fault(str(error))
             check.report.count("records")

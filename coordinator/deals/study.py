@@ -10,7 +10,8 @@ from hakoiri.coordinator.deals.dealing import limit_threads
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
 from hakoiri.coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from hakoiri.coordinator.errors import OverBudgetError, StopRun
-from hakoiri.coordinator.session.job import Check, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.coordinator.session.session import Observer
@@ -193,7 +194,7 @@ class StudyDeals(RowsJob):
         """Deals are searched again, with a sample of each size."""
         study, found = self.study, kept_deals(self.study, self.store)
         for size, deals in found.items():
-            chosen = [deals[place] for place in check.places(len(deals), _SAMPLE, size)]
+            chosen = [deals[place] for place in check.sample(len(deals), _SAMPLE, size)]
             for deal in check.each(chosen, f"deals of {study.named(size)} searched again"):
                 self._derive(study, deal, check)
         done = sum(map(len, found.values()))

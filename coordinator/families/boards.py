@@ -19,7 +19,8 @@ from hakoiri.coordinator.families.mixes import (
     read_members,
 )
 from hakoiri.coordinator.families.plan import BoardsPlan, family_of
-from hakoiri.coordinator.session.job import Check, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.rows import RowsJob, fit_threads
 from hakoiri.coordinator.session.session import Observer
@@ -124,7 +125,7 @@ class StudyBoards(RowsJob):
         """Mixes are measured again, a sample without `full`; ends of diameters are searched from by layers."""
         mixes, members = self._mixes, read_members(self.store)
         known = sorted(members)
-        for mix in check.each([known[place] for place in check.places(len(known), _SAMPLE, 0)], "mixes measured again"):
+        for mix in check.each([known[place] for place in check.sample(len(known), _SAMPLE, 0)], "mixes measured again"):
             self._derive(mixes[mix], members[mix], check)
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.families.member import measure_member
-from hakoiri.coordinator.session.job import Check, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.coordinator.session.session import Observer, Session
@@ -191,7 +192,7 @@ class StudySizes(RowsJob):
         spec = self._spec(SizedMember(row.options, row.place, row.series))
         with tempfile.TemporaryDirectory(prefix="hakoiri-member-") as data:
             resources = Resources(memory=check.context.budget.memory)
-            found = measure_member(Path(data), spec, resources, check.context.control, check.context.observer)
+            found = measure_member(Path(data), spec, resources, check.control, check.observer)
         check.report.count("members")
         check.report.count("configurations", row.configurations)
         said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)

@@ -9,7 +9,7 @@ from hakoiri.coordinator.goals.verify import DistancesVerifier
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.runs.belonging import open_base, require_base
-from hakoiri.coordinator.session.job import Check, Job, Request
+from hakoiri.coordinator.session.job import Job, Request
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.contract import Puzzle
@@ -26,6 +26,7 @@ class Hardest(Job):
 
     named_by_plan = True
     figures = Distances
+    check_class = DistancesVerifier
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
@@ -65,9 +66,6 @@ class Hardest(Job):
         found = Distances(size, depth=first - 1) if first else Distances()
         stored = sum(record.stored_bytes for record in records)
         store.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
-
-    def verify(self, check: Check) -> None:
-        DistancesVerifier(self.store, self.puzzle, check).check()
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()

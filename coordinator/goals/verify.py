@@ -19,7 +19,7 @@ from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.keys.order import members
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
 
@@ -31,35 +31,34 @@ class DistancesVerifier(LayersVerifier):
     """The layers of goal distances against the rules of the puzzle and the run that they are of."""
 
     def check(self) -> None:
-        self._deepest, self._passed = self._store.state.depth, None
-        with open_base(self._store) as base, scratch_store(self._store) as scratch:
-            session = Session(scratch, self._context)
+        self._deepest, self._passed = self.store.state.depth, None
+        with open_base(self.store) as base, scratch_store(self.store) as scratch:
+            session = Session(scratch, self.context)
             self._nearer = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
-            for depth in range(self._deepest + 1):
+            for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
                 if depth:
                     self._nearer.add(depth - 1, self._stored(depth - 1))
-                self._observer.progress(Progress(depth + 1, self._deepest + 1, "layers derived again"))
             if self._deepest >= 0:
                 self._check_goals(base)
                 self._nearer.add(self._deepest, self._stored(self._deepest))
-            if Distances.of(self._store.state).exhausted:
+            if Distances.of(self.store.state).exhausted:
                 self._check_dead(base)
         self._check_state()
 
     def _compare(self, depth: int, keys: Keys, successors: Keys, counts: Array) -> None:
-        if self._puzzle.undirected:
+        if self.puzzle.undirected:
             super()._compare(depth, keys, successors, counts)
         elif depth:
             owners, distinct = np.repeat(np.arange(len(keys)), counts), merge([successors], [])
             if len(near := distinct[~members(self._without_layers(distinct), distinct)]):
                 key = key_at(keys, owners[members(near, successors)][0])
-                self._report.fault(f"layer {depth}: {key:#x} leads to {key_at(near, 0):#x}, which is nearer to a goal")
+                self.report.fault(f"layer {depth}: {key:#x} leads to {key_at(near, 0):#x}, which is nearer to a goal")
             leading = members(common(distinct, self._stored(depth - 1)), successors)
             alone = np.flatnonzero(np.bincount(owners[leading], minlength=len(keys)) == 0)
             if len(alone):
-                self._report.fault(f"layer {depth}: {key_at(keys, alone[0]):#x} leads to nothing in layer {depth - 1}")
+                self.report.fault(f"layer {depth}: {key_at(keys, alone[0]):#x} leads to nothing in layer {depth - 1}")
 
     def _without_layers(self, keys: Keys) -> Keys:
         """Those of some increasing keys that stand in none of the layers passed."""
@@ -72,37 +71,37 @@ class DistancesVerifier(LayersVerifier):
 
     def _check_goals(self, base: RunStore) -> None:
         """Layer 0 must be the goals of the run, all of them."""
-        first, holding = self._store.layer_record(0), [each for each in base.layer_records() if each.goals]
+        first, holding = self.store.layer_record(0), [each for each in base.layer_records() if each.goals]
         if first.goals != first.size:
-            self._report.fault(f"layer 0 has {first.size - first.goals} configurations that are no goals")
+            self.report.fault(f"layer 0 has {first.size - first.goals} configurations that are no goals")
         if first.size != (goals := sum(record.goals for record in holding)):
-            self._report.fault(f"layer 0 has {first.size} goals, run {base.directory.name} has {goals}")
+            self.report.fault(f"layer 0 has {first.size} goals, run {base.directory.name} has {goals}")
         for keys in self._samples(0):
             there = [base.contains(record.depth, keys) for record in holding]
             if len(strays := keys[~np.any(there, axis=0)]):
-                self._report.fault(f"goal {key_at(strays, 0):#x} is not in run {base.directory.name}")
+                self.report.fault(f"goal {key_at(strays, 0):#x} is not in run {base.directory.name}")
 
     def _check_dead(self, base: RunStore) -> None:
         """What stands in no layer must lead to no layer, and be as many as the state says."""
-        found, dead = Distances.of(self._store.state), 0
+        found, dead = Distances.of(self.store.state), 0
         for keys in self._of_run(base, sum(record.size for record in base.layer_records())):
-            self._control.check()
+            self.control.check()
             left = self._without_layers(keys)
             dead += len(left)
             for batch in self._in_batches([left], len(left)):
                 self._report_way_out(*batch)
-        if self._full and dead != found.dead:
-            self._report.fault(f"{dead} configurations stand in no layer, the state says {found.dead}")
+        if self.full and dead != found.dead:
+            self.report.fault(f"{dead} configurations stand in no layer, the state says {found.dead}")
 
     def _report_way_out(self, keys: Keys, successors: Keys, counts: Array) -> None:
         distinct = merge([successors], [])
         if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
             key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
-            self._report.fault(f"{key:#x} stands in no layer, and leads to {key_at(out, 0):#x}, which does")
+            self.report.fault(f"{key:#x} stands in no layer, and leads to {key_at(out, 0):#x}, which does")
 
     def _of_run(self, base: RunStore, count: int) -> Iterator[Keys]:
         """The configurations of the run that are looked at."""
-        places, begin = self._places(count, _SAMPLE, 0), 0
+        places, begin = self.sample(count, _SAMPLE, 0), 0
         for block in chain.from_iterable(base.blocks(record.depth) for record in base.layer_records()):
             mine = slice(*np.searchsorted(places, [begin, begin + len(block)]))
             if len(places[mine]):

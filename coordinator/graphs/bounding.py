@@ -17,7 +17,8 @@ from hakoiri.coordinator.graphs.job import component_figures
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
 from hakoiri.coordinator.runs.belonging import Belonging, open_base, plan_for, require_base
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
-from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.contract import Puzzle

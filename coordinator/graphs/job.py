@@ -7,7 +7,7 @@ from typing import Any
 from hakoiri.coordinator.graphs.census import Census, Counted
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.job import layer_summary
-from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.job import Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, check_wanted
@@ -29,6 +29,7 @@ class Whole(Job):
     has_graph = True
     kernels = (load_search_kernels, load_graph_kernels)
     figures = Counted
+    check_class = CensusVerifier
 
     @classmethod
     def parse_request(  # type: ignore[override]
@@ -65,9 +66,6 @@ class Whole(Job):
         found = Counted(Counted.of(store.state).configurations if sound else 0)
         state = replace(store.state, digest="", figures=found.as_dict())
         store.commit(state if sound else replace(state, depth=-1))
-
-    def verify(self, check: Check) -> None:
-        CensusVerifier(self.store, self.puzzle, check).check()
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())

@@ -14,7 +14,7 @@ from hakoiri.coordinator.graphs.census import Counted, census_digest
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
-from hakoiri.coordinator.session.verifier import Verifier
+from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
@@ -34,62 +34,61 @@ _STEPS_AT_ONCE = 100_000_000
 _MOST_FAULTS = 100
 
 
-class CensusVerifier(Verifier):
+class CensusVerifier(Check):
     """A census against the puzzle's own list of configurations and against searches of its own."""
 
     def check(self) -> None:
-        if self._store.state.depth < 0:
+        if self.store.state.depth < 0:
             return
-        self._found, self._slabs = Counted.of(self._store.state), Slabs(self._store)
-        self._policy = DistancePolicy(self._store, self._puzzle, self._context.budget, self._found.moves)
+        self._found, self._slabs = Counted.of(self.store.state), Slabs(self.store)
+        self._policy = DistancePolicy(self.store, self.puzzle, self.context.budget, self._found.moves)
         self._check_keys()
         if self._found.components is not None:
             self._check_components()
-        if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
-            self._report.damage("the digest of the run is not that of its census")
+        if self.store.state.status == "complete" and self.store.state.digest != census_digest(self.store):
+            self.report.damage("the digest of the run is not that of its census")
 
     def _check_components(self) -> None:
         self._check_labels()
-        records = recorded_components(self._store)
+        records = recorded_components(self.store)
         self._check_records(records)
-        places = {0, *self._places(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
+        places = {0, *self.sample(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
         chosen = [record for place, (_, record) in enumerate(sorted(records.items())) if place in places]
         for number, (record, members) in enumerate(self._with_members(chosen)):
             self._check_distances(members, record)
-            self._observer.progress(Progress(number + 1, len(chosen), "components derived again"))
+            self.context.tell(Progress(number + 1, len(chosen), "components derived again"))
 
     def _check_keys(self) -> None:
         """The stored configurations are those that the puzzle lists."""
         listed, same, size = 0, True, self._slabs.size
-        for block in self._puzzle.configurations():
-            self._control.check()
+        for block in self.puzzle.configurations():
             if same and len(block):
-                same = np.array_equal(self._store.slice(0, key_at(block, 0), key_at(block, -1) + 1), block)
+                same = np.array_equal(self.store.slice(0, key_at(block, 0), key_at(block, -1) + 1), block)
             listed += len(block)
-            self._observer.progress(Progress(listed, size, headline="listing configurations"))
+            self.context.tell(Progress(listed, size, headline="listing configurations"))
         if not same or listed != size:
-            self._report.fault(f"the {size} stored configurations are not the {listed} of the puzzle")
+            self.report.fault(f"the {size} stored configurations are not the {listed} of the puzzle")
 
     def _looked_at(self) -> Iterator[Keys]:
         """The configurations whose moves are derived again."""
         size = self._slabs.size
-        places = np.arange(0) if self._full else self._places(size, SAMPLE_OF_CENSUS, 0)
+        places = np.arange(0) if self.full else self.sample(size, SAMPLE_OF_CENSUS, 0)
         for slab in range(len(self._slabs)):
             mine = places[places // SLAB == slab] % SLAB
-            if self._full or len(mine):
+            if self.full or len(mine):
                 keys = self._slabs.keys(range(slab, slab + 1))
-                yield keys if self._full else keys[mine]
-            self._observer.progress(Progress(min((slab + 1) * SLAB, size), size, headline="looking at the moves"))
+                yield keys if self.full else keys[mine]
+            self.context.tell(Progress(min((slab + 1) * SLAB, size), size, headline="looking at the moves"))
 
     def _check_labels(self) -> None:
         """No move leads out of its component."""
-        count = self._slabs.size if self._full else min(self._slabs.size, SAMPLE_OF_CENSUS)
+        count = self._slabs.size if self.full else min(self._slabs.size, SAMPLE_OF_CENSUS)
         for keys, successors, counts in self._in_batches(self._looked_at(), count):
             owners = np.repeat(np.arange(len(keys)), counts)
             astray = self._labels_of(successors) != self._labels_of(keys)[owners]
             for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
                 key, other = key_at(keys, owners[place]), key_at(successors, place)
-                self._report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
+                self.report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
 
     def _labels_of(self, keys: Keys) -> NDArray[np.int64]:
         """The component of each of some keys; -1 for what is no configuration."""
@@ -101,26 +100,26 @@ class CensusVerifier(Verifier):
         return found
 
     def _check_records(self, records: dict[int, ComponentRecord]) -> None:
-        complete, components = self._store.state.status == "complete", self._found.components
+        complete, components = self.store.state.status == "complete", self._found.components
         sizes, places = component_sizes(self._slabs), first_places(self._slabs)
         if len(sizes) != components or (complete and len(records) != components):
-            self._report.damage(f"{len(sizes)} labels, {len(records)} records, {components} components")
+            self.report.damage(f"{len(sizes)} labels, {len(records)} records, {components} components")
         if (np.lexsort((places, -sizes)) != np.arange(len(sizes))).any():
-            self._report.damage("the components are not in order of their sizes and least keys")
+            self.report.damage("the components are not in order of their sizes and least keys")
         known = [record for _, record in sorted(records.items()) if record.component < len(sizes)]
         least = self._slabs.keys_at(places[[record.component for record in known]])
         for number, record in enumerate(known):
             if record.size != sizes[record.component] or record.representative != key_at(least, number):
-                self._report.damage(f"component {record.component}: its record is not that of its configurations")
+                self.report.damage(f"component {record.component}: its record is not that of its configurations")
 
     def _with_members(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Some components and their configurations, as many in each pass as fit in memory."""
         waiting: list[ComponentRecord] = []
         for record in records:
-            if not self._full and self._way(record) is Way.SYMMETRY:
+            if not self.full and self._way(record) is Way.SYMMETRY:
                 self._check_by_kinds(record)
                 continue
-            if waiting and self._bytes_of([*waiting, record]) > self._context.budget.memory:
+            if waiting and self._bytes_of([*waiting, record]) > self.context.budget.memory:
                 yield from self._gathered(waiting)
                 waiting = []
             waiting.append(record)
@@ -128,33 +127,33 @@ class CensusVerifier(Verifier):
             yield from self._gathered(waiting)
 
     def _way(self, record: ComponentRecord) -> Way:
-        fits = self._bytes_of([record]) <= self._context.budget.memory
-        return self._policy.way_to_verify(record, self._full, fits)
+        fits = self._bytes_of([record]) <= self.context.budget.memory
+        return self._policy.way_to_verify(record, self.full, fits)
 
     def _check_by_kinds(self, record: ComponentRecord) -> None:
         """A component measured by one search for each kind: by such searches once more, not by the reference rules."""
-        self._report.sampled = True
+        self.report.sampled = True
         if record.diameter is None:
             return
-        self._report.count("components")
-        if not (kinds := self._policy.kinds(record.component, self._control)):
-            self._report.damage(f"component {record.component}: of its pairs only some are stored")
+        self.report.count("components")
+        if not (kinds := self._policy.kinds(record.component, self.control)):
+            self.report.damage(f"component {record.component}: of its pairs only some are stored")
             return
-        self._check_by_symmetry(record, by_symmetry(self._context, self._store, record.component, kinds))
+        self._check_by_symmetry(record, by_symmetry(self.context, self.store, record.component, kinds))
 
     def _gathered(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
         what = f"verifying components of {sum(record.size for record in records):,} configurations"
-        self._context.budget.require(what, self._bytes_of(records))
-        ordered = in_order(*self._slabs.members([record.component for record in records], self._control))
+        self.context.budget.require(what, self._bytes_of(records))
+        ordered = in_order(*self._slabs.members([record.component for record in records], self.control))
         for place, record in enumerate(records):
             yield record, ordered.part(range(place, place + 1))[0]
 
     def _bytes_of(self, records: list[ComponentRecord]) -> int:
         """The keys of some components, and the graph of the largest one while it is searched."""
         most = max((record.size for record in records), default=0)
-        members = sum(record.size for record in records) * (2 * self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2)
+        members = sum(record.size for record in records) * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEYS // 2)
         return int(
-            members + most * (self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2 + self._found.moves * _BYTES_OF_MOVE)
+            members + most * (self.store.layout.bytes + _BYTES_BESIDE_KEYS // 2 + self._found.moves * _BYTES_OF_MOVE)
         )
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
@@ -162,22 +161,21 @@ class CensusVerifier(Verifier):
 
         In a large component without `full` only the eccentricities of the periphery are searched anew.
         """
-        self._control.check()
-        self._report.count("components")
+        self.report.count("components")
         what = f"component {record.component}"
         graph = self._graph_of(members)
         if graph is None or label_components(graph).any():
-            self._report.damage(f"{what} is not one connected component")
+            self.report.damage(f"{what} is not one connected component")
             return
         if record.diameter is None:
             return
         way = self._way(record)
-        if way is Way.SYMMETRY and (kinds := kinds_among(self._puzzle, [members])):
-            self._report.sampled = True
-            found = by_symmetry_in_graph(self._context, graph, members, record.component, kinds)
+        if way is Way.SYMMETRY and (kinds := kinds_among(self.puzzle, [members])):
+            self.report.sampled = True
+            found = by_symmetry_in_graph(self.context, graph, members, record.component, kinds)
             self._check_by_symmetry(record, found)
             return
-        stored = read_pairs(self._store, record.component)
+        stored = read_pairs(self.store, record.component)
         listed = record.pair_count == len(stored)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
         if way is not Way.ENDS:
@@ -186,35 +184,35 @@ class CensusVerifier(Verifier):
             outermost = np.flatnonzero(away == away.max()).astype(np.int32)
             derived: tuple[int | None, ...] = (int(away.max()), int(away.min()), centre, len(outermost))
         else:
-            self._report.sampled = True
+            self.report.sampled = True
             outermost = np.unique(pairs).astype(np.int32)
             many = len(outermost) if listed else record.periphery
             derived = (int(self._eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
-            self._report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
+            self.report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
         expected = sorted_pairs(farthest_pairs(graph, outermost))
-        self._check_pairs(record, pairs, expected, whole=listed or self._puzzle.orbits(members[:1]) is None)
+        self._check_pairs(record, pairs, expected, whole=listed or self.puzzle.orbits(members[:1]) is None)
 
     def _check_by_symmetry(self, record: ComponentRecord, found: Diameter) -> None:
         """Compare a record and its stored pairs with distances from one configuration of each kind."""
         what = f"component {record.component}"
         if found.record != record:
-            self._report.damage(f"{what}: searches find {found.record}, its record says {record}")
-        pairs = read_pairs(self._store, record.component)
+            self.report.damage(f"{what}: searches find {found.record}, its record says {record}")
+        pairs = read_pairs(self.store, record.component)
         right = len(pairs) in (len(found.pairs), record.pair_count)
         if not (right and _as_set(found.pairs) <= _as_set(pairs)):
-            self._report.damage(f"{what}: its {len(pairs)} diametral pairs are not those found anew")
+            self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not those found anew")
 
     def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
         """The stored pairs are those found anew, or if not the `whole` list of them is kept, some of these."""
         if whole:
             right = record.pair_count == len(pairs) and np.array_equal(expected, pairs)
         else:
-            right = not self._full or record.pair_count == len(expected)
+            right = not self.full or record.pair_count == len(expected)
             right = right and {*map(tuple, pairs.tolist())} <= {*map(tuple, expected.tolist())}
         if not right:
             what = f"component {record.component}"
-            self._report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
+            self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
 
     def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
         """By a search from each: here if they are few, else by threads, or by workers elsewhere."""
@@ -222,7 +220,7 @@ class CensusVerifier(Verifier):
         if len(vertices) * steps <= _STEPS_AT_ONCE:
             return eccentricities_of(graph, vertices)
         parts = np.array_split(vertices, math.ceil(len(vertices) * steps / _STEPS_AT_ONCE))
-        found = dict(self._context.executor.map("searches", ([part] for part in parts), graph))
+        found = dict(self.context.executor.map("searches", ([part] for part in parts), graph))
         return np.concatenate([found[number][0] for number in range(len(parts))])
 
     def _graph_of(self, members: Keys) -> Graph | None:

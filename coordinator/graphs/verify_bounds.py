@@ -3,7 +3,7 @@
 import numpy as np
 
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
-from hakoiri.coordinator.session.job import Check
+from hakoiri.coordinator.session.check import Check
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.layers.store import RunStore
@@ -23,7 +23,7 @@ def check_bounds(store: RunStore, component: int, solver: EccentricitySolver, ch
     if len(lower) != len(solver.keys):
         report.damage(f"there are bounds of {len(lower)} eccentricities for {len(solver.keys)} configurations")
         return
-    places = check.places(len(lower), LANES, component).astype(np.int32)
+    places = check.sample(len(lower), LANES, component).astype(np.int32)
     exact = solver.exact(places)
     report.count("eccentricities", len(places))
     for place, value in zip(places.tolist(), exact.tolist(), strict=True):

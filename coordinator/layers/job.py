@@ -10,7 +10,8 @@ from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.repair import forget_layers, repair_layers
 from hakoiri.coordinator.layers.search import Explored, LayeredSearch
 from hakoiri.coordinator.layers.verify import LayersVerifier
-from hakoiri.coordinator.session.job import Check, Job, Play
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.capabilities import Scored
@@ -26,6 +27,7 @@ class Explore(Job):
 
     from_start = has_graph = True
     figures = Explored
+    check_class = LayersVerifier
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""
@@ -51,7 +53,7 @@ class Explore(Job):
         forget_layers(session, first)
 
     def verify(self, check: Check) -> None:
-        LayersVerifier(self.store, self.puzzle, check).check()
+        check.check()
         if self._scored:
             try:
                 check.report.count("moves of the best play", self.best_play(check.context.budget).moves)

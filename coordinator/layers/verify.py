@@ -16,8 +16,8 @@ import numpy as np
 
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.session.verifier import Moves, Verifier
 from hakoiri.coordinator.steps.window import Layer, StoredLayer
 from hakoiri.puzzles.checks import disagreement_among
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
@@ -26,7 +26,7 @@ from hakoiri.storage.layers.blocks import pack_blocks
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
@@ -39,35 +39,34 @@ _KEYS_AT_ONCE = 1 << 12
 _MOST_FAULTS = 100
 
 
-class LayersVerifier(Verifier):
+class LayersVerifier(Check):
     """The layers of an exploration against the rules of the puzzle."""
 
     def check(self) -> None:
-        self._deepest = self._store.state.depth
-        if self._deepest >= 0 and ints(self._store.layer(0)) != [self._puzzle.start]:
-            self._report.fault("layer 0 is not the start alone")
+        self._deepest = self.store.state.depth
+        if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
+            self.report.fault("layer 0 is not the start alone")
         with ExitStack() as stack:
             self._passed: _Passed | None = None
-            if self._full and not self._puzzle.undirected:
-                scratch = stack.enter_context(scratch_store(self._store))
-                self._passed = _Passed(Session(scratch, self._context))
-            for depth in range(self._deepest + 1):
+            if self.full and not self.puzzle.undirected:
+                scratch = stack.enter_context(scratch_store(self.store))
+                self._passed = _Passed(Session(scratch, self.context))
+            for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
                 self._look_back(depth)
                 if self._passed:
                     self._passed.add(depth, self._stored(depth))
-                self._observer.progress(Progress(depth + 1, self._deepest + 1, "layers derived again"))
         self._check_state()
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
-        size = self._store.layer_record(depth).size
-        if self._full:
-            yield from self._store.blocks(depth)
+        size = self.store.layer_record(depth).size
+        if self.full:
+            yield from self.store.blocks(depth)
             return
-        places = self._places(size, SAMPLE_PER_LAYER, depth)
+        places = self.sample(size, SAMPLE_PER_LAYER, depth)
         begin, found = 0, []
-        for block in self._store.blocks(depth):
+        for block in self.store.blocks(depth):
             mine = places[(places >= begin) & (places < begin + len(block))] - begin
             begin += len(block)
             if len(mine):
@@ -77,8 +76,8 @@ class LayersVerifier(Verifier):
 
     def _derived(self, depth: Depth) -> Iterator[Moves]:
         """The keys of a layer that are looked at, with their moves."""
-        size = self._store.layer_record(depth).size
-        return self._in_batches(self._samples(depth), size if self._full else min(size, SAMPLE_PER_LAYER))
+        size = self.store.layer_record(depth).size
+        return self._in_batches(self._samples(depth), size if self.full else min(size, SAMPLE_PER_LAYER))
 
     def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
         """Every move from `keys` must end in a layer that the theory allows."""
@@ -88,11 +87,11 @@ class LayersVerifier(Verifier):
             strays = layer.exclude_from(strays)
             if not len(strays):
                 break
-        if depth < self._deepest or Explored.of(self._store.state).exhausted:
+        if depth < self._deepest or Explored.of(self.store.state).exhausted:
             self._report_strays(depth, keys, successors, owners, strays)
         else:
             self._look_ahead(depth, keys, successors, owners, strays)
-        if depth and self._puzzle.undirected:
+        if depth and self.puzzle.undirected:
             back = members(common(distinct, self._stored(depth - 1)), successors)
             alone = np.bincount(owners[back], minlength=len(keys)) == 0
             lonely = keys[alone][:_MOST_FAULTS]
@@ -102,42 +101,42 @@ class LayersVerifier(Verifier):
                 if key in before:
                     self._report_one_way(f"{said}, though something there leads to it", before[key], key)
                 else:
-                    self._report.fault(said)
+                    self.report.fault(said)
         if self._passed and depth < self._deepest:
             self._passed.reached.add(common(distinct, self._stored(depth + 1)))
 
     def _allowed(self, depth: Depth) -> Iterator[Layer]:
         """Where the successors of layer `depth` may lie: first where most of them do."""
-        first = max(0, depth - 1) if self._puzzle.undirected else depth if self._passed else 0
+        first = max(0, depth - 1) if self.puzzle.undirected else depth if self._passed else 0
         for other in range(min(depth + 1, self._deepest), first - 1, -1):
             yield self._stored(other)
         if self._passed:
             yield from self._passed.older.layers()
 
     def _stored(self, depth: Depth) -> Layer:
-        self._store.require_whole(depth)
-        return StoredLayer(self._store, depth, self._store.layer_record(depth).size)
+        self.store.require_whole(depth)
+        return StoredLayer(self.store, depth, self.store.layer_record(depth).size)
 
     def _report_strays(self, depth: Depth, keys: Keys, successors: Keys, owners: np.ndarray, strays: Keys) -> None:
         astray = members(strays, successors)
         for owner in np.unique(owners[astray])[:_MOST_FAULTS].tolist():
             stray = min(ints(successors[astray & (owners == owner)]))
-            where = self._store.find(stray)
+            where = self.store.find(stray)
             place, key = "no layer" if where is None else f"layer {where}", key_at(keys, owner)
             said = f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}"
-            if where is None or not self._puzzle.undirected or key in self._puzzle.successors(stray):
-                self._report.fault(said)
+            if where is None or not self.puzzle.undirected or key in self.puzzle.successors(stray):
+                self.report.fault(said)
             else:
                 self._report_one_way(f"{said} and does not lead back", key, stray)
 
     def _look_ahead(self, depth: Depth, keys: Keys, successors: Keys, owners: Array, ahead: Keys) -> None:
         """Beyond the last layer of a search that went no further: kernel against rules, and the ways back."""
-        ahead = ahead[self._places(len(ahead), SAMPLE_PER_LAYER, depth)]
+        ahead = ahead[self.sample(len(ahead), SAMPLE_PER_LAYER, depth)]
         for begin in range(0, len(ahead), _KEYS_AT_ONCE):
-            self._control.check()
+            self.control.check()
             batch = ahead[begin : begin + _KEYS_AT_ONCE]
             found = dict(zip(ints(batch), self._successors_of(batch), strict=True))
-            for place in np.flatnonzero(members(batch, successors)).tolist() if self._puzzle.undirected else []:
+            for place in np.flatnonzero(members(batch, successors)).tolist() if self.puzzle.undirected else []:
                 key, after = key_at(keys, owners[place]), key_at(successors, place)
                 if key not in found[after]:
                     said = f"layer {depth}: {key:#x} leads to {after:#x}, which does not lead back"
@@ -145,8 +144,8 @@ class LayersVerifier(Verifier):
 
     def _report_one_way(self, said: str, key: Key, successor: Key) -> None:
         """A move that cannot be taken back is a mistake of the puzzle: of its kernel, or of `undirected`."""
-        wrong = disagreement_among(self._puzzle, (key, successor))
-        self._report.mistake(wrong or f"{said}; say undirected = False")
+        wrong = disagreement_among(self.puzzle, (key, successor))
+        self.report.mistake(wrong or f"{said}; say undirected = False")
 
     def _look_back(self, depth: Depth) -> None:
         """Of a directed puzzle: something in the layer before must lead to each of a layer.
@@ -155,13 +154,13 @@ class LayersVerifier(Verifier):
         """
         missing: Iterator[Keys] = iter(())
         if self._passed and depth < self._deepest:
-            missing, depth = map(self._passed.reached.exclude_from, self._store.blocks(depth + 1)), depth + 1
-        elif depth and not self._passed and not self._puzzle.undirected:
+            missing, depth = map(self._passed.reached.exclude_from, self.store.blocks(depth + 1)), depth + 1
+        elif depth and not self._passed and not self.puzzle.undirected:
             missing = (self._without_predecessor(depth, keys) for keys in self._samples(depth))
         for keys in missing:
-            self._control.check()
+            self.control.check()
             if len(keys):
-                self._report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
+                self.report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
                 break
 
     def _without_predecessor(self, depth: Depth, keys: Keys) -> Keys:
@@ -171,52 +170,52 @@ class LayersVerifier(Verifier):
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
         """For a few keys of a layer one in the layer before that leads to it, by the kernel, where there is one."""
         found: dict[Key, Key] = {}
-        for block in self._store.blocks(depth - 1):
+        for block in self.store.blocks(depth - 1):
             if len(found) == len(keys):
                 break
-            self._control.check()
-            successors, counts = self._puzzle.expand(block)
+            self.control.check()
+            successors, counts = self.puzzle.expand(block)
             owners = np.repeat(np.arange(len(block)), counts)
             for place in np.flatnonzero(members(keys, successors)).tolist():
                 found.setdefault(key_at(successors, place), key_at(block, owners[place]))
         return found
 
     def _check_state(self) -> None:
-        records = self._store.layer_records()
-        state, found = self._store.state, Explored.of(self._store.state)
+        records = self.store.layer_records()
+        state, found = self.store.state, Explored.of(self.store.state)
         if (total := sum(record.size for record in records)) != found.configurations:
-            self._report.fault(f"the state counts {found.configurations} configurations, the layers have {total}")
+            self.report.fault(f"the state counts {found.configurations} configurations, the layers have {total}")
         for record in records:
-            goals = sum(int(np.count_nonzero(self._puzzle.is_goal(keys))) for keys in self._store.blocks(record.depth))
+            goals = sum(int(np.count_nonzero(self.puzzle.is_goal(keys))) for keys in self.store.blocks(record.depth))
             if goals != record.goals:
-                self._report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
+                self.report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
         self._check_nearest_goal(records)
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
             # A repair makes it that of the layers, whatever they are.
-            wrong = self._report.damage if self._report.ok else self._report.fault
+            wrong = self.report.damage if self.report.ok else self.report.fault
             wrong("the digest of the run is not that of its layers")
 
     def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
         nearest = next((record.depth for record in records if record.goals), None)
-        if nearest != (said := Explored.of(self._store.state).goal_depth):
-            self._report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
+        if nearest != (said := Explored.of(self.store.state).goal_depth):
+            self.report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
 
 
 class _Gathered:
     """Keys in sorted batches, gathered in memory and beyond `share` bytes in a scratch store."""
 
     def __init__(self, store: RunStore, share: int) -> None:
-        self._store, self._share = store, share
+        self.store, self._share = store, share
         self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
 
     def add(self, keys: Keys) -> None:
         self._held = merge([self._held, keys], [])
         if self._held.nbytes > self._share:
             number = len(self._stored)
-            self._store.stage_blocks(number, pack_blocks(self._held))
-            self._store.commit(self._store.state)
-            self._stored.append(StoredLayer(self._store, number, len(self._held)))
-            self._held = self._store.layout.empty(0)
+            self.store.stage_blocks(number, pack_blocks(self._held))
+            self.store.commit(self.store.state)
+            self._stored.append(StoredLayer(self.store, number, len(self._held)))
+            self._held = self.store.layout.empty(0)
 
     def exclude_from(self, keys: Keys) -> Keys:
         keys = keys[~members(self._held, keys)]
@@ -226,9 +225,9 @@ class _Gathered:
 
     def clear(self) -> None:
         if self._stored:
-            self._store.erase(BLOCKS)
-            self._store.commit(self._store.state)
-        self._held, self._stored = self._store.layout.empty(0), []
+            self.store.erase(BLOCKS)
+            self.store.commit(self.store.state)
+        self._held, self._stored = self.store.layout.empty(0), []
 
 
 class _Passed:

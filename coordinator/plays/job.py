@@ -5,7 +5,8 @@ from typing import Any
 
 from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of, rounds_of
 from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
-from hakoiri.coordinator.session.job import Check, Play, Request, Table
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.rows import last_rows, limited
 from hakoiri.coordinator.session.session import Session

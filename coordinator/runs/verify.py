@@ -12,7 +12,7 @@ import numpy as np
 
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import open_job
-from hakoiri.coordinator.session.job import Check, Report
+from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -63,7 +63,7 @@ def verify_run(
         for fault in check_disjoint(store, list(depths), context.shares.layer_bytes // store.layout.bytes):
             report.fault(fault)
         try:
-            job.verify(Check(full, report, context))
+            job.verify(job.check_class(store, context, full, report))
         except DamagedError as error:
             report.damage(str(error))
     return report

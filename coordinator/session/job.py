@@ -4,25 +4,21 @@ A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving
 cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
 """
 
-import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-import numpy as np
-
 from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
+from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.session import ComputeContext, Observer, Session
+from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Figures, Manifest, Progress, State
-from hakoiri.worker.tasks import Array
+from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 from hakoiri.worker.warm import Loader, load_search_kernels, load_shuffle_kernels
 
 _Item = TypeVar("_Item")
@@ -70,84 +66,6 @@ class Play(NamedTuple):
         return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
 
 
-@dataclass
-class Report:
-    """What was looked at, how often, and every fault found (the first hundred)."""
-
-    checked: dict[str, int] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-    #: What helps where the run cannot be opened.
-    steps: tuple[Step, ...] = ()
-    #: That of the run; ``None`` where it cannot be opened.
-    state: State | None = None
-    #: Whether something was left out that ``full`` looks at.
-    sampled: bool = False
-    #: Which sample. IMPORTANT: by default nobody can foresee it, else whoever makes a run knows where nobody looks.
-    seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
-    _damaged: bool = False
-    _mistaken: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return not self.faults
-
-    @property
-    def complete(self) -> bool:
-        """Whether the run has found all that it was to find."""
-        return self.state is not None and self.state.status == "complete"
-
-    @property
-    def cause(self) -> Cause | None:
-        """What to mend first; ``None`` if nothing is wrong."""
-        if self.ok:
-            return None
-        return "puzzle" if self._mistaken else "damage" if self._damaged else "unknown"
-
-    def count(self, what: str, number: int = 1) -> None:
-        """Add to how many of these were looked at."""
-        self.checked[what] = self.checked.get(what, 0) + number
-
-    def fault(self, text: str) -> None:
-        """Something is wrong that no repair would mend."""
-        if len(self.faults) < _MOST_FAULTS and text not in self.faults:
-            self.faults.append(text)
-
-    def damage(self, text: str) -> None:
-        """Something stored is wrong, and ``Job.repair`` mends it."""
-        self._damaged = True
-        self.fault(text)
-
-    def mistake(self, text: str) -> None:
-        """The puzzle contradicts itself: what it finds is wrong again however often it is computed."""
-        self._mistaken = True
-        self.fault(text)
-
-
-@dataclass(frozen=True)
-class Check:
-    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
-
-    `context` has the memory that it may take, what may stop it, and who watches.
-    """
-
-    full: bool
-    report: Report
-    context: ComputeContext
-
-    def places(self, count: int, size: int, salt: int) -> Array:
-        """The places of what is looked at, in order: all, or without `full` a sample of `size`."""
-        if self.full or count <= size:
-            return np.arange(count)
-        self.report.sampled = True
-        return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
-
-    def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
-        """Yield the items; between them say how many are `done`, and raise `StopRun` where that is asked for."""
-        for number, item in enumerate(items, 1):
-            yield item
-            self.context.tell(Progress(number, len(items), done))
-
-
 class Job(ABC):
     """What is done with a run of one kind. `store` is the open run, `puzzle` the one that it pins."""
 
@@ -161,6 +79,8 @@ class Job(ABC):
     row_noun: ClassVar[str] = ""
     #: Loads the kernels that the work needs, so that none is compiled once its clock runs.
     kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
+    #: What verifies such a run, if `verify` does not do it itself.
+    check_class: ClassVar[type[Check]] = Check
     #: What `State.figures` of such a run are.
     figures: ClassVar[type[Figures]]
 
@@ -237,9 +157,9 @@ class Job(ABC):
         begun = replace(store.state, depth=-1, stored_bytes=0, digest="", figures=self.figures().as_dict())
         store.commit(begun)
 
-    @abstractmethod
     def verify(self, check: Check) -> None:
         """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
+        check.check()
 
     @abstractmethod
     def summary(self, budget: Budget) -> dict[str, Any]:

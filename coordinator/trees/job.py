@@ -6,7 +6,7 @@ from typing import Any
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers.job import layer_summary
-from hakoiri.coordinator.session.job import Check, Job, Table
+from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.trees.grown import Grown, prefix_nodes
@@ -39,6 +39,7 @@ class Subtrees(Job):
     """A count of all solutions, from the empty figure."""
 
     figures = Grown
+    check_class = TreeVerifier
     puzzle: Placements
 
     @classmethod
@@ -53,9 +54,6 @@ class Subtrees(Job):
 
     def repair(self, session: Session) -> None:
         forget_damaged_subtrees(session, self.puzzle)
-
-    def verify(self, check: Check) -> None:
-        TreeVerifier(self.store, self.puzzle, check).check()
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hakoiri.coordinator.session.verifier import Verifier
+from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.trees.grown import Grown, chunk_roots, prefix_nodes, tree_digest
 from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
-from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results.subtrees import (
     ChunkRecord,
@@ -33,60 +32,58 @@ _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
 _PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
 
 
-class TreeVerifier(Verifier):
+class TreeVerifier(Check):
     """The chunks of a tree against its rules."""
 
-    _puzzle: Placements
+    puzzle: Placements
 
     def check(self) -> None:
         """Look at everything; the layers' checksums have been looked at before."""
-        cutting = read_cutting(self._store)
+        cutting = read_cutting(self.store)
         if cutting is None:
             return
         self._check_layers(cutting)
         records = dict(self._readable_records())
-        if not self._report.ok:
+        if not self.report.ok:
             return
         sums_agree = self._check_sums(cutting, records)
-        roots = chunk_roots(self._store, cutting)
-        self._check_chunks(roots, records, everything=self._full or not sums_agree)
+        roots = chunk_roots(self.store, cutting)
+        self._check_chunks(roots, records, everything=self.full or not sums_agree)
         self._check_by_plain_rules(roots)
-        if self._puzzle.keeps:
+        if self.puzzle.keeps:
             self._check_solutions(cutting, records)
 
     def _check_layers(self, cutting: Cutting) -> None:
-        start = self._puzzle.start
-        if ints(self._store.layer(0)) != [start]:
-            self._report.fault("layer 0 is not the start alone")
-        for depth in range(1, cutting.depth + 1):
-            self._control.check()
-            before, keys = self._store.layer(depth - 1), self._store.layer(depth)
-            if not np.array_equal(sort_keys(self._puzzle.expand(before).successors), keys):
-                self._report.fault(f"layer {depth} is not what layer {depth - 1} leads to")
+        start = self.puzzle.start
+        if ints(self.store.layer(0)) != [start]:
+            self.report.fault("layer 0 is not the start alone")
+        for depth in self.each(range(1, cutting.depth + 1), "layers derived again"):
+            before, keys = self.store.layer(depth - 1), self.store.layer(depth)
+            if not np.array_equal(sort_keys(self.puzzle.expand(before).successors), keys):
+                self.report.fault(f"layer {depth} is not what layer {depth - 1} leads to")
             there = set(ints(keys))
             sampled = self._sampled(before, depth)
             for key, successors in zip(ints(sampled), self._successors_of(sampled), strict=True):
-                self._report.count("prefixes")
+                self.report.count("prefixes")
                 if strays := successors - there:
-                    self._report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
-            self._observer.progress(Progress(depth, cutting.depth, "layers derived again"))
-        if (size := len(self._store.layer(cutting.depth))) != cutting.prefixes:
-            self._report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
+                    self.report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
+        if (size := len(self.store.layer(cutting.depth))) != cutting.prefixes:
+            self.report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
 
     def _readable_records(self) -> Iterator[tuple[int, ChunkRecord]]:
-        for chunk in finished_chunks(self._store):
+        for chunk in finished_chunks(self.store):
             try:
-                yield chunk, read_chunk(self._store, chunk)
+                yield chunk, read_chunk(self.store, chunk)
             except DamagedError as error:
-                self._report.damage(str(error))
+                self.report.damage(str(error))
 
     def _check_sums(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> bool:
-        state, found, before = self._store.state, Grown.of(self._store.state), len(self._report.faults)
-        nodes = prefix_nodes(self._store, self._puzzle, cutting.depth)
+        state, found, before = self.store.state, Grown.of(self.store.state), len(self.report.faults)
+        nodes = prefix_nodes(self.store, self.puzzle, cutting.depth)
         results = [record.result for record in records.values()]
         sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
         # A repair counts again what the chunks' sums contradict, and goes by how many chunks there are.
-        summed, lasting = self._report.damage, self._report.fault
+        summed, lasting = self.report.damage, self.report.fault
         for what, said, derived, wrong in (
             ("solutions", found.solutions, sums[0], summed),
             ("orbits", found.orbits, sums[1], summed),
@@ -99,84 +96,82 @@ class TreeVerifier(Verifier):
                 wrong(f"the state counts {said} {what}, the chunks have {derived}")
         if state.status == "complete":
             if len(records) != cutting.chunks:
-                self._report.fault(f"{len(records)} of {cutting.chunks} chunks are there of a complete run")
+                self.report.fault(f"{len(records)} of {cutting.chunks} chunks are there of a complete run")
             lanes = NOTHING
             for record in records.values():
                 lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
             if state.digest != tree_digest(sums[0], sums[1], sums[2], lanes):
-                self._report.fault("the digest of the run is not that of its chunks")
-        return len(self._report.faults) == before
+                self.report.fault("the digest of the run is not that of its chunks")
+        return len(self.report.faults) == before
 
     def _check_chunks(self, roots: list[Keys], records: dict[int, ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
         if not everything:
-            chosen = [chosen[place] for place in self._places(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
-        for done, chunk in enumerate(chosen, 1):
-            self._control.check()
-            self._report.count("chunks")
-            found = _result(self._puzzle.count_subtrees(roots[chunk]))
+            chosen = [chosen[place] for place in self.sample(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
+        for chunk in self.each(chosen, "chunks counted again"):
+            self.report.count("chunks")
+            found = _result(self.puzzle.count_subtrees(roots[chunk]))
             if found != records[chunk].result or len(roots[chunk]) != records[chunk].prefixes:
-                self._report.fault(
+                self.report.fault(
                     f"chunk {chunk}: counted again {_words(found)}, its record says {_words(records[chunk].result)}"
                 )
-            self._observer.progress(Progress(done, len(chosen), "chunks counted again"))
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
         """Small subtrees below the first prefix of each chunk, kernel against reference rules, while there is time."""
-        left = _PLAIN_NODES_IN_FULL if self._full else _PLAIN_NODES
+        left = _PLAIN_NODES_IN_FULL if self.full else _PLAIN_NODES
         for chunk in roots:
             keys, counted = self._small_subtree(chunk[:1])
             if counted.nodes > left:
-                self._report.sampled |= not self._full
+                self.report.sampled |= not self.full
                 return
             left -= counted.nodes + 1
-            self._report.count("subtrees by the reference rules")
-            plain = _result(self._puzzle.reference_counts(ints(keys)[0]))
+            self.report.count("subtrees by the reference rules")
+            plain = _result(self.puzzle.reference_counts(ints(keys)[0]))
             if plain != _result(counted):
-                self._report.mistake(
+                self.report.mistake(
                     f"below {ints(keys)[0]:#x} the reference rules find {_words(plain)}, the kernel differs"
                 )
 
     def _small_subtree(self, keys: Keys) -> tuple[Keys, SubtreeCounts]:
         """`keys`, a single one, or one further down, whose subtree is small enough."""
-        while (counted := self._puzzle.count_subtrees(keys)).nodes > _PLAIN_NODES_AT_ONCE:
-            self._control.check()
-            successors = self._puzzle.expand(keys).successors
+        while (counted := self.puzzle.count_subtrees(keys)).nodes > _PLAIN_NODES_AT_ONCE:
+            self.control.check()
+            successors = self.puzzle.expand(keys).successors
             keys = successors[len(successors) // 2 :][:1]
         return keys, counted
 
     def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
-        if self._store.state.status == "complete":
-            if orbits := Grown.of(self._store.state).orbits:
-                keys = self._store.layer(cutting.depth + 1)
+        if self.store.state.status == "complete":
+            if orbits := Grown.of(self.store.state).orbits:
+                keys = self.store.layer(cutting.depth + 1)
                 lanes = NOTHING
                 for record in records.values():
                     lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
                 if lanes_of(keys) != lanes or len(keys) != orbits:
-                    self._report.fault(f"layer {cutting.depth + 1} does not hold the solutions that the chunks found")
+                    self.report.fault(f"layer {cutting.depth + 1} does not hold the solutions that the chunks found")
                 self._check_each(keys)
             return
         for chunk, record in records.items():
-            self._control.check()
-            require_found(self._store, record)
-            blocks = list(self._store.blocks(chunk, database=FOUND))
-            keys = np.concatenate(blocks) if blocks else self._puzzle.layout.empty(0)
+            self.control.check()
+            require_found(self.store, record)
+            blocks = list(self.store.blocks(chunk, database=FOUND))
+            keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
             if lanes_of(keys) != (record.lane_0, record.lane_1) or len(keys) != record.orbits:
-                self._report.fault(f"chunk {chunk}: the solutions kept are not those of its record")
+                self.report.fault(f"chunk {chunk}: the solutions kept are not those of its record")
             self._check_each(keys)
 
     def _check_each(self, keys: Keys) -> None:
-        for key, magic in zip(ints(keys), self._puzzle.is_goal(keys).tolist(), strict=True):
+        for key, magic in zip(ints(keys), self.puzzle.is_goal(keys).tolist(), strict=True):
             if not magic:
-                self._report.fault(f"{key:#x} is kept and no solution")
+                self.report.fault(f"{key:#x} is kept and no solution")
         for key in ints(self._sampled(keys, 0)):
-            self._control.check()
-            self._report.count("solutions")
-            if self._puzzle.images(key)[0] != key:
-                self._report.fault(f"{key:#x} is kept and not the least of its images")
+            self.control.check()
+            self.report.count("solutions")
+            if self.puzzle.images(key)[0] != key:
+                self.report.fault(f"{key:#x} is kept and not the least of its images")
 
     def _sampled(self, keys: Keys, salt: int) -> Keys:
-        return keys[self._places(len(keys), _SAMPLE, salt)]
+        return keys[self.sample(len(keys), _SAMPLE, salt)]
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:

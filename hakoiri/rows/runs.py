@@ -16,7 +16,7 @@ _MOST_SHOWN = 48
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.runs.catalogue import RunStatus
-    from hakoiri.coordinator.session.job import Report
+    from hakoiri.coordinator.session.check import Report
 
 
 def status_row(found: "RunStatus") -> dict[str, Any]:

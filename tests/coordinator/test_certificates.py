@@ -16,7 +16,7 @@ from hakoiri.coordinator.deals.certificate import (
     write_certificate,
 )
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.files import export_run

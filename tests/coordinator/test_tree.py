@@ -15,7 +15,7 @@ from hakoiri.coordinator.runs.catalogue import runs_like
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning

@@ -17,7 +17,7 @@ from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session import verifier
+from hakoiri.coordinator.session import check
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
@@ -153,7 +153,7 @@ def test_a_component_that_leads_elsewhere_or_falls_apart_is_damage(
     verifying = CensusVerifier.__new__(CensusVerifier)
     monkeypatch.setattr(graphs_verify, "label_components", lambda _: np.array(labels))
     vars(verifying).update(
-        _control=Control(), _report=SimpleNamespace(count=lambda what: None, damage=said.append),
+        control=Control(), report=SimpleNamespace(count=lambda what: None, damage=said.append),
         _graph_of=lambda members: graph,
     )  # fmt: skip
     record = ComponentRecord(5, 3, None, None, None, None, None, 7)
@@ -206,7 +206,7 @@ def test_workers_share_in_what_plain_rules_take_long_for(
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     directory = new_run(tmp_path, {"layout": "u32", "keys": "clumped"})
     driven(directory, Resources())
-    monkeypatch.setattr(verifier, "_KEYS_AT_ONCE", at_once)
+    monkeypatch.setattr(check, "_KEYS_AT_ONCE", at_once)
     monkeypatch.setattr(verify, "open_context", MANNERS["farmed"].context)
     asked = spied(monkeypatch, (Elsewhere, "map"))
     assert faults(directory, resources) == []
@@ -224,8 +224,8 @@ def test_a_move_that_leads_astray_is_a_fault_or_leads_one_way(
     faults, moves, layout = list[str](), list[tuple[Key, Key]](), LAYOUTS["u32"]
     verifying = LayersVerifier.__new__(LayersVerifier)
     vars(verifying).update(
-        _store=SimpleNamespace(find=lambda key: where), _report=SimpleNamespace(fault=faults.append),
-        _puzzle=SimpleNamespace(undirected=undirected, successors=lambda key: back),
+        store=SimpleNamespace(find=lambda key: where), report=SimpleNamespace(fault=faults.append),
+        puzzle=SimpleNamespace(undirected=undirected, successors=lambda key: back),
         _report_one_way=lambda said, *move: moves.append(move),
     )  # fmt: skip
     verifying._report_strays(4, layout.pack([7]), layout.pack([3, 5]), np.array([0, 0]), layout.pack([5]))
@@ -241,8 +241,8 @@ def test_a_layer_that_is_not_finished_is_not_looked_at() -> None:
     keys = LAYOUTS["u32"].pack([9])
     vars(verifying).update(
         _passed=SimpleNamespace(reached=SimpleNamespace(exclude_from=lambda block: block)), _deepest=3,
-        _store=SimpleNamespace(blocks=lambda depth: [seen.append(depth), keys][1:]), _control=Control(),
-        _report=SimpleNamespace(fault=faults.append),
+        store=SimpleNamespace(blocks=lambda depth: [seen.append(depth), keys][1:]), control=Control(),
+        report=SimpleNamespace(fault=faults.append),
     )  # fmt: skip
     verifying._look_back(3)
     assert faults == []

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from hakoiri.coordinator.runs.kinds import KINDS
-from hakoiri.coordinator.session.job import Check, Job
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.contract import Puzzle

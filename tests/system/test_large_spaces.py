@@ -14,7 +14,7 @@ from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs import verify as verify_module
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning

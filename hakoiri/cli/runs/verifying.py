@@ -19,7 +19,7 @@ from hakoiri.rows.runs import report_row
 from hakoiri.steps import in_command_line, worded
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.session.job import Report
+    from hakoiri.coordinator.session.check import Report
 
 #: What helps where no repair does, by the cause of the faults that `verify` has found.
 _MENDING = {

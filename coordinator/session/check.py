@@ -1,0 +1,168 @@
+"""Verification: what was found, and what the verifications of all kinds share.
+
+Moves are derived again by the reference rules, here or by workers elsewhere.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from hakoiri.coordinator.session.session import ComputeContext, Session
+from hakoiri.puzzles.checks import disagreement
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.worker.layers.kernels import split
+from hakoiri.worker.tasks import Array, do_task
+
+_MOST_FAULTS = 100
+#: Seeds of samples are below this: short enough to be typed.
+_SEEDS = 1 << 32
+#: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.
+Cause = Literal["puzzle", "damage", "unknown"]
+#: Some keys, the distinct successors of each in turn, and how many each has.
+Moves = tuple[Keys, Keys, Array]
+#: Configurations whose successors are Python integers at the same time.
+_KEYS_AT_ONCE = 1 << 12
+#: Memory of a move in a comparison: keys, and bytes besides.
+_KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
+_Item = TypeVar("_Item")
+
+
+@dataclass
+class Report:
+    """What was looked at, how often, and every fault found (the first hundred)."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    #: What helps where the run cannot be opened.
+    steps: tuple[Step, ...] = ()
+    #: That of the run; ``None`` where it cannot be opened.
+    state: State | None = None
+    #: Whether something was left out that ``full`` looks at.
+    sampled: bool = False
+    #: Which sample. IMPORTANT: by default nobody can foresee it, else whoever makes a run knows where nobody looks.
+    seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
+    _damaged: bool = False
+    _mistaken: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has found all that it was to find."""
+        return self.state is not None and self.state.status == "complete"
+
+    @property
+    def cause(self) -> Cause | None:
+        """What to mend first; ``None`` if nothing is wrong."""
+        if self.ok:
+            return None
+        return "puzzle" if self._mistaken else "damage" if self._damaged else "unknown"
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Add to how many of these were looked at."""
+        self.checked[what] = self.checked.get(what, 0) + number
+
+    def fault(self, text: str) -> None:
+        """Something is wrong that no repair would mend."""
+        if len(self.faults) < _MOST_FAULTS and text not in self.faults:
+            self.faults.append(text)
+
+    def damage(self, text: str) -> None:
+        """Something stored is wrong, and ``Job.repair`` mends it."""
+        self._damaged = True
+        self.fault(text)
+
+    def mistake(self, text: str) -> None:
+        """The puzzle contradicts itself: what it finds is wrong again however often it is computed."""
+        self._mistaken = True
+        self.fault(text)
+
+
+class Check(Session):
+    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`."""
+
+    def __init__(self, store: RunStore, context: ComputeContext, full: bool, report: Report) -> None:
+        super().__init__(store, context)
+        self.full, self.report = full, report
+
+    def check(self) -> None:
+        """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
+        raise NotImplementedError
+
+    def sample(self, count: int, size: int, salt: int) -> Array:
+        """The places of what is looked at, in order: all, or without `full` a sample of `size`."""
+        if self.full or count <= size:
+            return np.arange(count)
+        self.report.sampled = True
+        return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
+
+    def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
+        """Yield the items; between them say how many are `done`, and raise `StopRun` where that is asked for."""
+        for number, item in enumerate(items, 1):
+            yield item
+            self.context.tell(Progress(number, len(items), done))
+
+    def _successors_of(self, keys: Keys) -> list[set[Key]]:
+        """The successors of each key by the reference rules; where the kernel gives others, that is reported."""
+        found = [set(self.puzzle.successors(key)) for key in ints(keys)]
+        if not self.puzzle.has_kernel:
+            return found
+        successors, counts = self.puzzle.expand(keys)
+        end = 0
+        for key, plain, count in zip(ints(keys), found, counts.tolist(), strict=True):
+            begin, end = end, end + count
+            if said := disagreement(self.puzzle, key, successors[begin:end], plain):
+                self.report.mistake(said)
+        return found
+
+    def _in_batches(self, blocks: Iterable[Keys], count: int) -> Iterator[Moves]:
+        """Some keys, `count` or so, with their distinct successors by those rules, in batches that fit the memory."""
+        most = self.context.shares.free // (_KEYS_PER_MOVE * self.puzzle.layout.bytes + _BYTES_PER_MOVE)
+        parts: list[Moves] = []
+        moves = 0
+        for part in self._derived_by_chunks(blocks, count):
+            parts.append(part)
+            moves += len(part[1])
+            self.report.count("configurations", len(part[0]))
+            self.report.count("successors", len(part[1]))
+            if moves >= most:
+                yield _joined(parts)
+                parts, moves = [], 0
+        if parts:
+            yield _joined(parts)
+
+    def _derived_by_chunks(self, blocks: Iterable[Keys], count: int) -> Iterator[Moves]:
+        """Chunk by chunk, in any order. Plain Python keeps threads waiting, so only workers elsewhere share in it."""
+        sent: dict[int, Keys] = {}
+
+        def chunks() -> Iterator[list[Keys]]:
+            for number, keys in enumerate(chain.from_iterable(split(block, _KEYS_AT_ONCE) for block in blocks)):
+                self.control.check()
+                sent[number] = keys
+                yield [keys]
+
+        here = ((number, do_task("derive", self.puzzle, chunk, ())) for number, chunk in enumerate(chunks()))
+        budget = self.context.budget
+        # Rules in plain Python take a thousand times as long as a kernel: a chunk of them is worth a job.
+        farmed = self.context.remote_workers and (
+            budget.distributes(count) if budget.is_given else count > _KEYS_AT_ONCE
+        )
+        for number, (successors, counts, unlike) in self.context.executor.map("derive", chunks()) if farmed else here:
+            keys = sent.pop(number)
+            if len(unlike):
+                self._successors_of(keys[unlike])
+            yield keys, successors, counts
+
+
+def _joined(parts: list[Moves]) -> Moves:
+    keys, successors, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return keys, successors, counts
