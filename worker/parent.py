@@ -1,8 +1,9 @@
-"""A process that lives no longer than the one that started it, however that ends."""
+"""Processes that live no longer than the one that started them, however that ends."""
 
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 
 #: The option of prctl(2) that has the kernel send a signal to a process when its parent ends.
@@ -19,3 +20,13 @@ def end_with(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # It was faster.
+
+
+def end(process: "subprocess.Popen[bytes]", seconds: float, number: int = signal.SIGTERM) -> None:
+    """Ask a child to end by a signal, and wait; kill it if it takes longer."""
+    process.send_signal(number)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -11,14 +11,15 @@ from hakoiri.coordinator.families.mixes import (
     COMPONENTS,
     MIXES,
     ROOM,
+    BoardsPlan,
     Counted,
     component_rows,
     counted_of,
+    family_of,
     filled,
     mix_row,
     read_members,
 )
-from hakoiri.coordinator.families.plan import BoardsPlan, family_of
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources

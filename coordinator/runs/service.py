@@ -53,34 +53,27 @@ def serve(
     coordinators may share a data directory: a run's lock lets only one of them drive it. Each run gets an observer of
     its own, which `observed` makes. Without a `connection` nobody wakes it, and it looks more often.
     """
-    with serving(data, by_threads=connection is None):
-        return _serve(data, resources, connection, control, observed, report, burst)
-
-
-def _serve(
-    data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
-    observed: Callable[[], Observer], report: Callable[[str], None], burst: bool,
-) -> list[RunEnd]:  # fmt: skip
-    remove_abandoned(data)
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
-    while not control.interrupted:
-        now, queued = time.monotonic(), queued_runs(data)
-        not_before = {run: not_before[run] for run in queued if run in not_before}
-        waiting = in_turn([run for run in queued if not_before.get(run, now) <= now])
-        for directory in waiting:
-            status = _drive_one(directory, resources, control, observed(), report)
-            pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
-            # One that ended is queued again only by a user, who means now.
-            not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
-            if status != HELD:
-                ends.append(RunEnd(directory.name, status))
-            if control.interrupted:
-                break
-        if not waiting:
-            if burst:
-                break
-            _sleep_until_woken(connection, resources)
+    with serving(data, by_threads=connection is None):
+        remove_abandoned(data)
+        while not control.interrupted:
+            now, queued = time.monotonic(), queued_runs(data)
+            not_before = {run: not_before[run] for run in queued if run in not_before}
+            waiting = in_turn([run for run in queued if not_before.get(run, now) <= now])
+            for directory in waiting:
+                status = _drive_one(directory, resources, control, observed(), report)
+                pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
+                # One that ended is queued again only by a user, who means now.
+                not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
+                if status != HELD:
+                    ends.append(RunEnd(directory.name, status))
+                if control.interrupted:
+                    break
+            if not waiting:
+                if burst:
+                    break
+                _sleep_until_woken(connection, resources)
     return ends
 
 

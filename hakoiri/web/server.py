@@ -2,7 +2,6 @@
 
 import os
 import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import uvicorn
 
 from hakoiri.web.connection import Connection
 from hakoiri.web.settings import SERVER, Settings
+from hakoiri.worker.parent import end
 
 _APPLICATION = "hakoiri.web.app:create"
 #: The pause before a coordinator that died is started again, at first and at most.
@@ -84,7 +84,7 @@ class _Keeper:
             while process.poll() is None and not self._stopping.wait(0.1):
                 pass
             if self._stopping.is_set():
-                _end(process)
+                end(process, _GRACE_SECONDS)
                 return
             pause = _RESTART_SECONDS if time.monotonic() - begun > _MOST_RESTART_SECONDS else min(2 * pause, 30.0)
             self._note(f"the coordinator ended with code {process.returncode}; another one starts in {pause:.0f} s")
@@ -93,12 +93,3 @@ class _Keeper:
     def stop(self) -> None:
         """End it."""
         self._stopping.set()
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

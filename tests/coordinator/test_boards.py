@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.families.boards import StudyBoards
-from hakoiri.coordinator.families.mixes import read_members
-from hakoiri.coordinator.families.plan import BoardsPlan, family_of
+from hakoiri.coordinator.families.mixes import BoardsPlan, family_of, read_members
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver

@@ -15,7 +15,7 @@ import redis
 from redis.exceptions import RedisError
 
 from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.parent import end_with
+from hakoiri.worker.parent import end, end_with
 from hakoiri.worker.transport.connection import without_password
 from hakoiri.worker.transport.depots import open_depot
 
@@ -54,7 +54,7 @@ class DataRedis:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _end(self._process)
+        end(self._process, _STOP_SECONDS)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         settings = {
@@ -83,7 +83,7 @@ class DataRedis:
         with open_depot(self.url) as connection:
             while not _answers(connection):
                 if process.poll() is not None or time.monotonic() > until:
-                    _end(process)
+                    end(process, _STOP_SECONDS)
                     log.seek(0)
                     why = log.read().decode(errors="replace").replace(self._password, "...").strip()[-_MOST_WORDS:]
                     raise WorkerError(f"the redis-server for {without_password(self.url)} does not start: {why}")
@@ -110,15 +110,6 @@ def _answers(connection: redis.Redis) -> bool:
         return bool(connection.ping())
     except RedisError:
         return False
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def free_port(host: str) -> int:

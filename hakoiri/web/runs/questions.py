@@ -34,6 +34,7 @@ from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, locked
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.settings import Settings
+from hakoiri.worker.parent import end
 
 _ANSWER, _SAID = "answer", "said"
 #: Processes that answer side by side, of all who serve this data directory from here. They share the memory allowed.
@@ -42,6 +43,7 @@ _OURS = "hakoiri: "
 _MOST_SAID = 2_000
 #: What cannot be answered is not tried again for so long.
 _SAME_SECONDS = 30.0
+_GRACE_SECONDS = 5.0
 Standing = Literal["running", "answered", "failed"]
 
 
@@ -168,13 +170,7 @@ class Questions:
     def close(self) -> None:
         """Stop all that this process has begun."""
         for process in self._answering:
-            process.send_signal(signal.SIGINT)
-        for process in self._answering:
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, _GRACE_SECONDS, signal.SIGINT)
 
     def _begin(self, question: Question) -> None:
         self._answering = [process for process in self._answering if process.poll() is None]
