@@ -100,9 +100,6 @@ class HuntDeals(RowsJob):
     def is_done(self) -> bool:
         return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
-    def row_tables(self) -> list[str]:
-        return [LEG]
-
     def begin(self) -> None:
         self._pool = Pool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
         self._standings = legs_of(self.store)

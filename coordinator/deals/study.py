@@ -148,9 +148,6 @@ class StudyDeals(RowsJob):
     def is_done(self) -> bool:
         return not any(missing_deals(self.study, self.store).values())
 
-    def row_tables(self) -> list[str]:
-        return [self.study.named(size) for size in self.study.sizes]
-
     def begin(self) -> None:
         self._puzzles = {size: self.puzzle.sized(size) for size in self.study.sizes}
         kept = list(chain.from_iterable(kept_deals(self.study, self.store).values()))

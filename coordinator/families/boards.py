@@ -87,9 +87,6 @@ class StudyBoards(RowsJob):
             )
         return fit_threads(resources, needed, "", observer, Step("raise", "memory"))
 
-    def row_tables(self) -> tuple[str, ...]:
-        return MIXES, COMPONENTS
-
     def begin(self) -> None:
         self._members = read_members(self.store)
 

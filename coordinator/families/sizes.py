@@ -120,9 +120,6 @@ class StudySizes(RowsJob):
     def is_done(self) -> bool:
         return not self._missing(ResultRows(self.store, SIZE).numbers())
 
-    def row_tables(self) -> list[str]:
-        return [SIZE]
-
     def begin(self) -> None:
         self._rows = read_rows(self.store)
 

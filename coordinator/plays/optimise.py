@@ -86,9 +86,6 @@ class Optimisation(RowsJob):
     def plan(self) -> OptimisePlan:
         return self.store.plan(OptimisePlan)
 
-    def row_tables(self) -> tuple[str, ...]:
-        return BEST, ROUND
-
     def begin(self) -> None:
         self._rounds, self._best = rounds_of(self.store), best_of(self.store)
         self._kept, self._kept_at = self._best, time.monotonic()

@@ -1,7 +1,7 @@
 """The base of runs that make rows: one result after another, each durable, so that a stop at any time costs little."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -13,7 +13,7 @@ from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.errors import Step, counted, require_seconds, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.storage.ledger.manifest import Figures, Progress
-from hakoiri.storage.results.rows import ResultRows
+from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
 
 #: A row may take minutes of a worker; one that dies is found out by its silence.
@@ -32,10 +32,6 @@ class RowsJob(Job):
     limit: ClassVar[str] = ""
     #: That of `work`.
     session: Session
-
-    @abstractmethod
-    def row_tables(self) -> Sequence[str]:
-        """Return the names of the tables."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -89,8 +85,7 @@ class RowsJob(Job):
         return inf if self.most is not None else float(self.limits["seconds"]) - self.session.seconds
 
     def repair(self, session: Session) -> None:
-        for table in self.row_tables():
-            ResultRows(self.store, table).forget_damaged(session.observer.note, self.remedy)
+        forget_damaged_rows(self.store, session.observer.note, self.remedy)
         self.store.commit(self.store.state)
 
 

@@ -68,6 +68,12 @@ class ResultRows:
                 self._ledger.erase(ROWS, self._prefix + number_key(number))
 
 
+def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str) -> None:
+    """`ResultRows.forget_damaged` for all tables of a run."""
+    for table in sorted({name[: -len(number_key(0)) - 1].decode() for name in ledger.names(ROWS)}):
+        ResultRows(ledger, table).forget_damaged(note, remedy)
+
+
 def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Keep `arrays` for the next commit, in the place of what was there; nothing at all takes it away."""
     ledger.erase(BEAM)

@@ -205,12 +205,12 @@ def test_a_board_is_drawn(served: Served, tmp_path: Path) -> None:
     assert asked(served, "/api/boards/klotski.svg?conf=AB", 422)["type"] == "urn:hakoiri:configuration"
 
 
-def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_map_is_made_once_and_kept(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here in this process; in a browser by one of its own."""
     asked = []
 
     def begin(_: Questions, question: Question) -> None:
-        question.folder.mkdir(parents=True)
+        question.folder.mkdir(parents=True, exist_ok=True)
         asked.append(question)
         served.client.app.state.runs.close()  # type: ignore[attr-defined]
         component, dim = (word.partition("=")[2] for word in question.words[1:])
@@ -238,6 +238,12 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
     flat = served.client.post(f"{where}?dim=2")
     assert flat.status_code == 200 and len(flat.content) < len(first.content)
     assert len(asked) == 2
+    # A link in the place of the file is not followed: the file is made again.
+    asked[0].file.replace(elsewhere := tmp_path / "elsewhere")
+    asked[0].file.symlink_to(elsewhere)
+    assert served.client.get(where).status_code == 409
+    assert served.client.post(where).content == first.content
+    assert len(asked) == 3 and not asked[0].file.is_symlink()
 
 
 def test_depths_are_goal_distances_where_the_start_is_the_one_goal(served: Served) -> None:

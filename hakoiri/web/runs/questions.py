@@ -118,7 +118,7 @@ class Question:
     def has_to_begin(self) -> bool:
         """Whether nobody is at it, its answer or its file is not there, and it may be tried now."""
         standing = self.standing
-        # Nobody of ours makes a link.
+        # A link is not ours.
         lost = standing == "answered" and self.ending and (self.file.is_symlink() or not self.file.exists())
         return bool(lost) or (standing == "failed" and not self.has_just_failed)
 
@@ -158,6 +158,9 @@ class Questions:
         """Have it answered, if it has to begin; `BusyError` where too many are."""
         with self._lock:
             if question.has_to_begin:
+                if question.ending and question.file.is_symlink():
+                    # Else it would be written through.
+                    question.file.unlink()
                 self._begin(question)
 
     def known(self, run: str, number: str) -> Question:
@@ -178,10 +181,7 @@ class Questions:
             place = self._place(files)
             question.folder.mkdir(parents=True, exist_ok=True)
             command, *words = question.words
-            if question.ending:
-                if question.file.is_symlink():
-                    question.file.unlink()
-                words.append(f"--to={question.file}")
+            words += [f"--to={question.file}"] if question.ending else []
             with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
                 if not locked(holder):  # Another process has begun it.
                     return
