@@ -4,10 +4,11 @@ from functools import cached_property
 from pathlib import Path
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
-from hakoiri.coordinator.graphs.bounding import known_of, make_bounding
+from hakoiri.coordinator.graphs.bounding import eccentricity_run, known_of
 from hakoiri.coordinator.graphs.census import Counted
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
 from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
+from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
@@ -71,11 +72,10 @@ class ComponentAnswers(PathAnswers):
         """
         self._require_complete()
         self.require_components()
-        control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
-            weak, keys = len(self.weak_components()), self._all_keys(control)
+            weak = len(self.weak_components())
             with self._context(control, observer, workers=resources) as context:
-                return strong_components(context, keys, weak)
+                return strong_components(context, self._all_keys(context.control), weak)
         count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected(found)
@@ -97,16 +97,21 @@ class ComponentAnswers(PathAnswers):
         workers, if `resources` name them; it is resumed where it stopped, and kept. Raises `RunError` where `control`
         ends that, `StopRun` where it ends anything else, `OverBudgetError` where memory is too little.
         """
-        number, control, observer = self.component_asked(component), control or Control(), observer or SilentObserver()
+        number = self.component_asked(component)
         if self.needs_run(number, every):
             resources = resources or self.resources
-            self.driven(make_bounding(self.store, resources, number, every), resources, control, observer)
+            directory = self.eccentricity_run(number).make(resources, every=every)
+            self.driven(directory, resources, control, observer)
         if (known := self.known_diameter(number, every)) is not None:
             return known
         with self._context(control, observer) as context:
             found = self._policy.measure(context, number, self._size(number), every)
         self._measured[number, every] = found
         return found
+
+    def eccentricity_run(self, component: int) -> Derived:
+        """The run of its own that finds eccentricities of a component."""
+        return eccentricity_run(self.store, self.puzzle, component)
 
     def needs_run(self, component: int, every: bool) -> bool:
         """Whether its eccentricities, `every` one or the greatest, must be found by a run of their own, and are not."""
@@ -115,9 +120,9 @@ class ComponentAnswers(PathAnswers):
         apart = every or not self.whole
         return self._policy.way(component, self._size(component), Control(), apart) is Way.RUN
 
-    def driven(self, directory: Path, resources: Resources, control: Control, observer: Observer) -> None:
+    def driven(self, directory: Path, resources: Resources, control: Control | None, observer: Observer | None) -> None:
         """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
-        state = drive(directory, resources, control, observer)
+        state = drive(directory, resources, control or Control(), observer or SilentObserver())
         if state.status != "complete":
             step = Step("resume", directory.name, str(directory.parent))
             raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
@@ -157,7 +162,7 @@ class ComponentAnswers(PathAnswers):
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
         """What is known of a component: by a run of its eccentricities, by a census, or by this process."""
-        if (known := known_of(self.store, self.puzzle, component, every)) is not None:
+        if (known := known_of(self.eccentricity_run(component), component, every)) is not None:
             return known
         if self.whole and not every and (stored := read_diameter(self.store, component)).record.diameter is not None:
             return stored

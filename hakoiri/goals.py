@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from hakoiri.components import ComponentAnswers
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, make_distances
-from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, distances_run
+from hakoiri.coordinator.runs.belonging import Derived
+from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import Keys
 
@@ -55,8 +56,8 @@ class GoalAnswers(ComponentAnswers):
         self.require_goals()
         other = self.other_metric(metric)
         if (known := self.known_distances(other)) is None:
-            directory = make_distances(self.store, self.resources, metric=other)
-            self.driven(directory, self.resources, control or Control(), observer or SilentObserver())
+            directory = self.distances_run(other).make(self.resources)
+            self.driven(directory, self.resources, control, observer)
             known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1
@@ -64,6 +65,10 @@ class GoalAnswers(ComponentAnswers):
         dead = self._reached.configurations - sum(layers)
         metric = self._metric_among(known.store.manifest.puzzle["options"])
         return Hardest(last, layers[last], farthest, layers, dead, known.run, metric)
+
+    def distances_run(self, metric: str = "") -> Derived:
+        """The run that holds the goal distances, by another `metric` than the run's if one is given."""
+        return distances_run(self.store, self.puzzle, metric)
 
     def other_metric(self, metric: str | None) -> str:
         """A metric that is not the run's own, else nothing; `PuzzleError` if the puzzle has no choice."""

@@ -72,7 +72,7 @@ class MapAnswers(GoalAnswers):
             eccentricities = None
             if whole and self.puzzle.undirected:
                 solver = EccentricitySolver(context, keys, graph)
-                solver.go_on(bounds_of(self.store, self.puzzle, number))
+                solver.go_on(bounds_of(self.eccentricity_run(number)))
                 solver.settle(Aim.ALL)
                 eccentricities, _ = solver.bounds()
             order = search_order(self._both_ways(graph), _place_of(keys, origin))

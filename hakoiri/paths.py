@@ -4,19 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from hakoiri.answers import Answers
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers.between import AllPaths, levels_back, levels_on
 from hakoiri.coordinator.layers.paths import (
+    first_or_all,
     goals_among,
-    path_from_start,
     real_path,
     require_path,
     search_farthest,
     search_levels,
-    search_path,
 )
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.session.session import ComputeContext
@@ -83,15 +80,9 @@ class PathAnswers(Answers):
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> ShortestPath:
         """A shortest path, of several always the same."""
-        self._require_graph()
-        origin, key = self._origin(source), self._key_of(target)
-        puzzle = self._without(avoid, origin, key)
-        path = None if avoid else self._known_path(origin, target, key)
-        if path is None:
-            with self._context(puzzle=puzzle) as context:
-                path = self._searched_path(context, origin, target, key)
-        path = require_path(path, self.puzzle.render(origin), self._words_for(target))
-        return spell_out(self.puzzle, real_path(self.puzzle, path, self._real_start(source)))
+        levels, _ = self._levels(target, source, avoid, one=True)
+        path = real_path(self.puzzle, [key_at(level, 0) for level in levels], self._real_start(source))
+        return spell_out(self.puzzle, path)
 
     def shortest_paths(
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
@@ -102,39 +93,39 @@ class PathAnswers(Answers):
         """
         if _is_word(target, FARTHEST):
             target = self.path(FARTHEST, source, avoid).keys[-1]
+        levels, puzzle = self._levels(target, source, avoid)
+        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source)))
+
+    def _levels(
+        self, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
+    ) -> tuple[list[Keys], Puzzle]:
+        """The levels of all shortest paths, or of `one`, and the puzzle without what is to be avoided."""
         self._require_graph()
         origin, key = self._origin(source), self._key_of(target)
         with self._context(puzzle=self._without(avoid, origin, key)) as context:
-            levels = None if avoid else self._known_levels(context, origin, key)
-            if levels is None:
-                levels = search_levels(context, self.store, origin, key)
-            levels = require_path(levels, self.puzzle.render(origin), self._words_for(target))
-            return ShortestPaths(len(levels) - 1, AllPaths(context.puzzle, levels, self._real_start(source)))
+            levels = None if avoid else self._known_levels(context, origin, target, key, one)
+            if levels is None and _is_word(target, FARTHEST):
+                self._require_complete("the farthest are")
+                levels = search_farthest(context, self.store, origin)
+            elif levels is None:
+                levels = search_levels(context, self.store, origin, key, one)
+            return require_path(levels, self.puzzle.render(origin), self._words_for(target)), context.puzzle
 
     # What is known
 
-    def _known_path(self, origin: Key, target: Configuration, key: Key | None) -> list[Key] | None:
-        """The path where it needs no search, else ``None``."""
-        if self._is_start(origin):
-            depth, ends = self._ends_from_start(target, key)
-            return path_from_start(self.store, self.puzzle, key_at(next(ends), 0), depth)
-        known = self.known_distances() if _is_word(target, GOAL) else None
-        if known is None or (path := known.path_from(origin)) is None:
-            self._require_way_to_goal(origin, known is not None)
-            return None
-        return path
-
-    def _known_levels(self, context: ComputeContext, origin: Key, key: Key | None) -> list[Keys] | None:
+    def _known_levels(
+        self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
+    ) -> list[Keys] | None:
         """The levels where they need no search, else ``None``."""
         if self._is_start(origin):
-            depth, ends = self._ends_from_start(GOAL, key)
-            return levels_back(context, self.store, np.concatenate(list(ends)), depth)
-        known = self.known_distances() if key is None else None
+            depth, ends = self._ends_from_start(target, key)
+            return levels_back(context, self.store, first_or_all(ends, one), depth, one)
+        known = self.known_distances() if _is_word(target, GOAL) else None
         begin = self.puzzle.keys([origin])
         if known is None or (distance := int(known.of(begin)[0])) < 0:
             self._require_way_to_goal(origin, known is not None)
             return None
-        return levels_on(context, known.store, begin, distance)
+        return levels_on(context, known.store, begin, distance, one)
 
     def _require_way_to_goal(self, origin: Key, known: bool) -> None:
         """`UnanswerableError` where all goal distances of the run are known, and a configuration of it has none."""
@@ -157,16 +148,6 @@ class PathAnswers(Answers):
         if depth is None:
             raise self.not_found("found no goal")
         return depth, goals_among(self.puzzle, self.store.blocks(depth))
-
-    # Searches
-
-    def _searched_path(
-        self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None
-    ) -> list[Key] | None:
-        if _is_word(target, FARTHEST):
-            self._require_complete("the farthest are")
-            return search_farthest(context, self.store, origin)
-        return search_path(context, self.store, origin, key)
 
     def _without(self, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
         """The puzzle without what is to be avoided, which must be no end of the path."""

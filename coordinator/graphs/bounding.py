@@ -2,10 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,10 @@ from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.graphs.job import component_figures
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
-from hakoiri.coordinator.runs.belonging import Belonging, open_base, plan_for, require_base
-from hakoiri.coordinator.runs.create import make_run, name_of_plan
+from hakoiri.coordinator.runs.belonging import Belonging, Derived, open_base, require_base
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Request, Table
-from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
@@ -27,7 +24,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.ledger.records import pack_record
-from hakoiri.storage.names import BEAM, COMPONENTS, DATA_FILE, PAIRS
+from hakoiri.storage.names import BEAM, COMPONENTS, PAIRS
 from hakoiri.storage.results.census import Diameter, read_diameter, read_pairs, recorded_components, stage_component
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
@@ -56,40 +53,20 @@ class Bounded(Figures):
     open: list[dict[str, int]] | None = None
 
 
-def make_bounding(run: RunStore, resources: Resources, component: int, every: bool, queued: bool = False) -> Path:
-    """The directory of the run of a component's eccentricities, made where it is not there yet.
-
-    It finds `every` eccentricity, or the greatest. `RunHeldError` if somebody drives it.
-    """
-    spec, limits = PuzzleSpec.from_dict(run.manifest.puzzle), {"every": every}
-    # What the run was made to send to workers, and within how much memory, is for this one, too.
-    resources = resources.over(run.manifest.settings)
-    return make_run(run.directory.parent, spec, MODE, _plan(run, component), resources, queued, limits)
+def eccentricity_run(run: RunStore, puzzle: Puzzle, component: int) -> Derived:
+    """The run of the eccentricities of a component; its limit `every` is whether each is found, or the greatest."""
+    return Derived(run, puzzle, MODE, component=component)
 
 
-def bounding_directory(run: RunStore, puzzle: Puzzle, component: int) -> Path:
-    """Where the run of a component's eccentricities lies, or would."""
-    spec = PuzzleSpec.from_dict(run.manifest.puzzle)
-    return run.directory.parent / name_of_plan(spec, puzzle, MODE, _plan(run, component))
-
-
-@contextmanager
-def _found(run: RunStore, puzzle: Puzzle, component: int) -> Iterator[RunStore | None]:
-    """The run of a component's eccentricities, if it is there."""
-    directory = bounding_directory(run, puzzle, component)
-    with RunStore(directory) if (directory / DATA_FILE).exists() else nullcontext() as store:
-        yield store
-
-
-def bounds_of(run: RunStore, puzzle: Puzzle, component: int) -> dict[str, Array]:
+def bounds_of(derived: Derived) -> dict[str, Array]:
     """What was proved of a component's eccentricities (`EccentricitySolver.arrays`), if anything was."""
-    with _found(run, puzzle, component) as store:
+    with derived.opened() as store:
         return read_arrays(store) if store else {}
 
 
-def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Diameter | None:
+def known_of(derived: Derived, component: int, every: bool) -> Diameter | None:
     """What a run of a component's eccentricities has found, of `every` one, if it is there and has."""
-    with _found(run, puzzle, component) as store:
+    with derived.opened() as store:
         record = recorded_components(store).get(component) if store else None
         if store is None or record is None or (every and record.radius is None):
             return None
@@ -97,10 +74,6 @@ def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Diam
             return read_diameter(store, component)
         arrays = read_arrays(store)
         return Diameter(record, read_pairs(store, component), arrays["central"], histogram(arrays["lower"]))
-
-
-def _plan(run: RunStore, component: int) -> dict[str, Any]:
-    return plan_for(run) | {"component": component}
 
 
 class EccentricityJob(Job):

@@ -99,9 +99,7 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
         else:
             part = context.part(f"from kind {len(found) + 1} of {len(kinds)}")
             with scratch_search(part, store, kind.first) as search:
-                while search.current.size:
-                    search.step()
-                search.commit()
+                search.exhaust()
                 found.append(_reach(search.store, kind.first, kind))
         context.tell(Progress(len(found), len(kinds), "kinds of configurations searched from"))
     return _distances(puzzle, component, found)

@@ -1,7 +1,8 @@
 """All shortest paths at once: level k holds the configurations that are k moves from the one end on any of them.
 
-So each configuration of a level leads to one of the next, and all ways from the first level to the last are shortest
-paths. They are counted level by level, in Python's integers, and listed by walking along the levels.
+Each configuration of a level leads to one of the next, and all ways from the first level to the last are shortest
+paths. They are counted level by level, in Python's integers, and listed by walking along the levels. Of `one` path a
+level is the least configuration that the level before it leads to.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import lower_bounds, members, sort_keys
 from hakoiri.storage.errors import DamagedError
@@ -36,8 +38,8 @@ def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
 class Levels:
     """Levels in the making, from one end on; together they must fit the memory of `context`."""
 
-    def __init__(self, context: ComputeContext, begin: Keys) -> None:
-        self._context, self._puzzle, self.levels = context, context.puzzle, [begin]
+    def __init__(self, context: ComputeContext, begin: Keys, one: bool) -> None:
+        self._context, self._puzzle, self._one, self.levels = context, context.puzzle, one, [begin]
 
     def lead_on(self, store: RunStore, depth: Depth) -> None:
         """The next level: those of layer `depth` that the last one leads to."""
@@ -61,23 +63,27 @@ class Levels:
     def _add(self, store: RunStore, depth: Depth, parts: list[Keys]) -> None:
         level = merge([self._puzzle.keys([]), *parts], [])
         if not len(level):
-            raise DamagedError(f"run {store.directory.name}: layer {depth} has no way to the layer beside it")
-        held = sum(each.nbytes for each in self.levels) + 2 * level.nbytes
-        self._context.budget.require("a list of the configurations on all shortest paths", held)
+            run = store.directory.name
+            raise DamagedError(f"run {run}: layer {depth} has no way to the layer beside it", Step("verify", run))
+        if self._one:
+            level = level[:1]
+        else:
+            held = sum(each.nbytes for each in self.levels) + 2 * level.nbytes
+            self._context.budget.require("a list of the configurations on all shortest paths", held)
         self.levels.append(level)
 
 
-def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth) -> list[Keys]:
+def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth, one: bool = False) -> list[Keys]:
     """The levels from layer 0 of a search by layers to some configurations of its layer `depth`."""
-    found = Levels(context, ends)
+    found = Levels(context, ends, one)
     for earlier in range(depth - 1, -1, -1):
         found.lead_back(store, earlier)
     return found.levels[::-1]
 
 
-def levels_on(context: ComputeContext, store: RunStore, begin: Keys, depth: Depth) -> list[Keys]:
+def levels_on(context: ComputeContext, store: RunStore, begin: Keys, depth: Depth, one: bool = False) -> list[Keys]:
     """The levels from some configurations of layer `depth` to layer 0, where each layer leads to the one before."""
-    found = Levels(context, begin)
+    found = Levels(context, begin, one)
     for nearer in range(depth - 1, -1, -1):
         found.lead_on(store, nearer)
     return found.levels

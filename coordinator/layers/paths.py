@@ -16,51 +16,14 @@ from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.steps.window import Layer
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.goals import Backwards
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
-from hakoiri.puzzles.keys.order import equal_rows
-from hakoiri.storage.errors import DamagedError
+from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import merge
 
 _What = TypeVar("_What")
 #: Keys of a layer compared at a time.
 _KEYS_AT_ONCE = 1 << 18
-
-
-def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) -> list[Key]:
-    """A shortest path from the start to `target`, which lies in layer `depth`; of several, always the same.
-
-    Walks back from the target through the stored layers: one block decoded per candidate; of a directed puzzle that
-    knows no moves backwards each layer is expanded until something in it leads to the next configuration.
-    """
-    path = [target]
-    for earlier in range(depth - 1, -1, -1):
-        if (before := moves_back(puzzle)) is not None:
-            candidates = merge([before(puzzle.keys([path[-1]])).successors], [])
-            found = candidates[store.contains(earlier, candidates)][:1]
-        else:
-            found = _first_that_leads_to(puzzle, store.blocks(earlier), path[-1])
-        if not len(found):
-            run = store.directory.name
-            text = f"run {run}: {path[-1]:#x} has no neighbour in layer {earlier}"
-            raise DamagedError(text, Step("verify", run))
-        path.append(key_at(found, 0))
-    return path[::-1]
-
-
-def _first_that_leads_to(puzzle: Puzzle, blocks: Iterable[Keys], target: Key) -> Keys:
-    """The least key of some increasing blocks with `target` among its successors, as a batch of one or none."""
-    wanted = puzzle.keys([target])
-    for block in blocks:
-        successors, counts = puzzle.expand(block)
-        places = np.flatnonzero(equal_rows(successors, wanted))
-        if len(places):
-            owner = int(np.searchsorted(np.cumsum(counts, dtype=np.int64), places[0], side="right"))
-            return block[owner : owner + 1]
-    return wanted[:0]
 
 
 class Meeting(NamedTuple):
@@ -74,32 +37,29 @@ class Meeting(NamedTuple):
     there: LayeredSearch | None
 
 
-def search_path(context: ComputeContext, run: RunStore, source: Key, target: Key | None) -> list[Key] | None:
-    """A shortest path from `source` to `target`, or to the nearest goal where that is ``None``; else ``None``.
+def search_levels(
+    context: ComputeContext, run: RunStore, source: Key, target: Key | None, one: bool = False
+) -> list[Keys] | None:
+    """The levels of all shortest paths, or of `one` (`coordinator.layers.between`); ``None`` where there is no path.
 
-    Of several goals it is the least, of several paths always the same. The layers searched lie on disk, beside `run`.
+    They lead to the nearest goals if `target` is ``None``. The layers searched lie on disk, beside `run`.
     """
-    with _search(context, run, source, target) as met:
-        if met is None:
-            return None
-        here, keys, there = met
-        middle = key_at(next(keys), 0)
-        return [*_path_to(here, middle), *(_path_to(there, middle)[-2::-1] if there else [])]
-
-
-def search_levels(context: ComputeContext, run: RunStore, source: Key, target: Key | None) -> list[Keys] | None:
-    """The levels of all shortest paths (`coordinator.layers.between`); ``None`` where there is no path."""
     with _search(context, run, source, target) as met:
         if met is None:
             return None
         here, batches, there = met
         here.commit()
-        keys = np.concatenate(list(batches))
-        levels = levels_back(context, here.store, keys, here.state.depth)
+        keys = first_or_all(batches, one)
+        levels = levels_back(context, here.store, keys, here.state.depth, one)
         if there:
             there.commit()
-            levels += levels_on(context, there.store, keys, there.state.depth)[1:]
+            levels += levels_on(context, there.store, keys, there.state.depth, one)[1:]
         return levels
+
+
+def first_or_all(batches: Iterator[Keys], one: bool) -> Keys:
+    """The least key of some increasing batches, of which there is at least one, or all keys."""
+    return next(batches)[:1] if one else np.concatenate(list(batches))
 
 
 @contextmanager
@@ -153,23 +113,17 @@ def _reach(search: LayeredSearch, target: Key | None) -> Meeting | None:
     return None
 
 
-def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list[Key]:
-    """A shortest path from `source` to the least of the configurations farthest from it."""
+def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list[Keys]:
+    """The levels of one shortest path from `source` to the least of the configurations farthest from it."""
     with scratch_search(context, run, source) as search:
-        while search.current.size:
-            search.step()
-        search.commit()
-        return _path_to(search, search.store.first_keys(search.state.depth)[0])
+        search.exhaust()
+        depth = search.state.depth
+        return levels_back(context, search.store, next(search.store.blocks(depth))[:1], depth, one=True)
 
 
 def goals_among(puzzle: Puzzle, batches: Iterable[Keys]) -> Iterator[Keys]:
     """The goals of some batches, none of which is empty."""
     return (keys[goals] for keys in batches if (goals := puzzle.is_goal(keys)).any())
-
-
-def _path_to(search: LayeredSearch, key: Key) -> list[Key]:
-    search.commit()
-    return path_from_start(search.store, search.puzzle, key, search.state.depth)
 
 
 def _common(one: Layer, other: Layer) -> Iterator[Keys]:

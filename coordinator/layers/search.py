@@ -139,6 +139,12 @@ class LayeredSearch:
             self._older.add(self.state.depth - 1, self.current)
         self.current = following
 
+    def exhaust(self) -> None:
+        """Make all layers that are left, and commit them."""
+        while self.current.size:
+            self.step()
+        self.commit()
+
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
 

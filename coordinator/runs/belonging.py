@@ -1,13 +1,19 @@
 """Runs that belong to a finished one: they pin its name and digest, are found from it, and are deleted with it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.errors import MismatchError
+from hakoiri.coordinator.runs.create import make_run, name_of_plan
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import DATA_FILE
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,32 @@ class Belonging:
     base: str
     base_digest: str
     component: int = 0
+
+
+class Derived:
+    """The run of a kind that belongs to a finished `run` of a puzzle, whether it is there or not.
+
+    `spec` is the puzzle where its options differ from those of the run.
+    """
+
+    def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
+        self._settings, self._mode, self._plan = run.manifest.settings, mode, plan_for(run) | plan
+        self._spec = spec or PuzzleSpec.from_dict(run.manifest.puzzle)
+        self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, mode, self._plan)
+
+    def make(self, resources: Resources, queued: bool = False, **limits: Any) -> Path:
+        """Make it where it is not there yet; return its directory. `RunHeldError` if somebody drives it.
+
+        What the run was made to send to workers, and within how much memory, is for this one, too.
+        """
+        resources = resources.over(self._settings)
+        return make_run(self.directory.parent, self._spec, self._mode, self._plan, resources, queued, limits)
+
+    @contextmanager
+    def opened(self) -> Iterator[RunStore | None]:
+        """The run, if it is there."""
+        with RunStore(self.directory) if (self.directory / DATA_FILE).exists() else nullcontext() as store:
+            yield store
 
 
 def plan_for(run: RunStore) -> dict[str, Any]:

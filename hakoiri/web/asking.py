@@ -24,6 +24,8 @@ from starlette.responses import (
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.belonging import Derived
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
@@ -122,12 +124,13 @@ class Asked:
         """One that was asked before."""
         return self._questions.known(self.directory.name, number)
 
-    def queued(self, directory: Path, make: Callable[[], object]) -> Response:
-        """202, and where the run is that finds what is asked for; POST has `make` queue it, GET raises `Unbegun`."""
+    def queued(self, derived: Derived, **limits: Any) -> Response:
+        """202, and where the run is that finds what is asked for; POST queues it, GET raises `Unbegun`."""
+        directory = derived.directory
         if self._begins:
             # Where it is held somebody is at it.
             with suppress(RunHeldError):
-                make()
+                derived.make(Resources(), queued=True, **limits)
         elif not (directory / DATA_FILE).is_file() or self.runs.status(directory).status not in _UNDER_WAY:
             raise Unbegun(self._address)
         where = {"Location": f"/api/runs/{directory.name}"}

@@ -16,7 +16,7 @@ from hakoiri.cli.puzzles.game import Game
 from hakoiri.cli.puzzles.playing import _Hints
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
 from hakoiri.coordinator.goals import search
-from hakoiri.coordinator.goals.distances import make_distances
+from hakoiri.coordinator.goals.distances import distances_run
 from hakoiri.coordinator.goals.search import Distances, GoalSearch
 from hakoiri.coordinator.runs.catalogue import delete_run
 from hakoiri.coordinator.runs.create import make_run
@@ -109,7 +109,7 @@ def new_distances(data: Path, options: dict[str, str]) -> Path:
     directory = new_run(data, options)
     driven(directory, Resources())
     with RunStore(directory) as store:
-        return make_distances(store, Resources())
+        return distances_run(store, Toy(options)).make(Resources())
 
 
 def assert_right(directory: Path, options: dict[str, str]) -> None:
@@ -344,14 +344,14 @@ def test_the_hardest_positions_of_hakoiri_musume(
 
 def test_a_known_distance_needs_no_search(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     farthest = usual_run.hardest(1).configurations[0]
-    monkeypatch.setattr(hakoiri.paths, "search_path", lambda *_: pytest.fail("a search"))
+    monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
     assert usual_run.distance("goal", f"{int(farthest):#x}") == HAKOIRI["hardest"]
 
 
 def test_hints_of_a_game_come_from_them(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not from the run that holds them, though it holds the board, too, and is the last one made."""
     farthest = usual_run.puzzle.render(int(usual_run.hardest(1).configurations[0]))
-    monkeypatch.setattr(hakoiri.paths, "search_path", lambda *_: pytest.fail("a search"))
+    monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
     with closing(_Hints(PuzzleSpec("klotski"), usual_run.store.directory.parent)) as hints:
         assert hints.hint(Game(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")
 
@@ -415,7 +415,7 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
         with refused(UnanswerableError, "are not known", Step("ask", run.name, "hardest")):
             run.goal_distances(run.layer(0))
         with pytest.raises(PuzzleError, match="has no goal"):
-            driven(make_distances(run.store, Resources()), Resources())
+            driven(run.distances_run().make(Resources()), Resources())
         plan = {"base": "../elsewhere", "base_digest": ""}
         with pytest.raises(PuzzleError, match="named in base and base_digest"):
             make_run(tmp_path, PuzzleSpec("klotski"), "hardest", plan, Resources())

@@ -18,7 +18,6 @@ from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.graphs import bounding, symmetry
-from hakoiri.coordinator.graphs.bounding import make_bounding
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
@@ -339,7 +338,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
     control, stopped, killed = ImpatientControl(6), tmp_path / "stopped", tmp_path / "killed"
     with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]
-        directory = make_bounding(run.store, run.resources, 0, every=True)
+        directory = run.eccentricity_run(0).make(run.resources, every=True)
 
     class Copying(Watching):
         def progress(self, progress: Progress) -> None:
@@ -373,7 +372,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
 def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wanted(tmp_path: Path) -> None:
     with explore("tiles", data=tmp_path) as run:
         for every, settled_before in ((False, False), (False, True), (True, False), (True, True), (False, True)):
-            directory = make_bounding(run.store, run.resources, 0, every=every)
+            directory = run.eccentricity_run(0).make(run.resources, every=every)
             with opened(directory) as job:
                 assert job.is_done() == settled_before
             drive(directory, Resources(), Control(), SilentObserver())

@@ -47,7 +47,6 @@ def diameter(
     What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
     search, too, and Ctrl-C leaves a run that the same command resumes.
     """
-    from hakoiri.coordinator.graphs.bounding import make_bounding
     from hakoiri.rows.answers import diameter_row
 
     if pairs is not None:
@@ -65,11 +64,12 @@ def diameter(
     resources = work.resources
     with opened(base, work.data, work.memory, puzzle) as run:
         number = run.component_asked(own if component is None else component)
+        own_run = run.eccentricity_run(number)
         if queue:
-            report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, work.json)
+            report_queued(own_run.make(resources, queued=True, every=every), resources.redis, work.json)
             return
         if run.needs_run(number, every):
-            drive_to_end(make_bounding(run.store, resources, number, every), resources, work.data)
+            drive_to_end(own_run.make(resources, every=every), resources, work.data)
         with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)
         of_start = run.whole and run.start_component == found.record.component

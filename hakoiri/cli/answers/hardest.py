@@ -80,9 +80,8 @@ def _computed(
 
     A run of goal distances stands for the run that they are of, and for its own metric.
     """
-    from hakoiri.coordinator.goals.distances import METRIC, make_distances
+    from hakoiri.coordinator.goals.distances import METRIC
     from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
-    from hakoiri.storage.layers.store import RunStore
     from hakoiri.storage.ledger.ledger import Ledger
 
     directory, resources = find_run(data_directory(search.data), name), search.resources
@@ -93,10 +92,9 @@ def _computed(
     with opened(base, search.data, puzzle=puzzle) as run:
         run.require_goals()
         other = run.other_metric(metric)
-        known = run.known_distances(other) is not None
+        known, derived = run.known_distances(other) is not None, run.distances_run(other)
     if queue or not known:
-        with RunStore(directory.with_name(base)) as store:
-            distances = make_distances(store, resources, queue, other)
+        distances = derived.make(resources, queue)
         if queue:
             report_queued(distances, resources.redis, search.json)
         else:

@@ -8,11 +8,8 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from hakoiri.api import Run
-from hakoiri.coordinator.goals.distances import distances_directory, make_distances
-from hakoiri.coordinator.graphs.bounding import bounding_directory, make_bounding
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.distances import RUN_FROM
-from hakoiri.coordinator.session.resources import Resources
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.rows.answers import (
@@ -111,8 +108,7 @@ def diameter(
         run.component_asked(component)
         if run.known_diameter(component, every) is None:
             if every and not run.may_be_symmetry(component) and run.needs_run(component, every):
-                where = bounding_directory(run.store, run.puzzle, component)
-                return asked.queued(where, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
+                return asked.queued(run.eccentricity_run(component), every=every)
             if is_long(run, not run.whole) or (every and _is_large(run)):
                 return pending(asked.long("diameter", component=component, all=every))
         row = diameter_row(run, run.diameter(component, every=every))
@@ -151,8 +147,7 @@ def hardest(
         found.require_goals()
         if found.known_distances() is not None:
             return asked.answer(found, hardest_row(found, found.hardest(limit)))
-        directory = distances_directory(found.store, found.puzzle)
-        return asked.queued(directory, lambda: make_distances(found.store, Resources(), queued=True))
+        return asked.queued(found.distances_run())
 
 
 @router.get("/summary", summary="All that is known of a run: the JSON of `run`, and its tables.")
