@@ -102,7 +102,7 @@ class Asked:
             yield run
 
     def long(self, command: str, ending: str = "", **options: str | int | None) -> Question:
-        """A question that takes long (`Questions.named`); POST begins it, GET raises `Unbegun`."""
+        """Return a long question (`Questions.named`); POST starts it, GET raises `Unbegun` unless it was started."""
         question = self._questions.named(self.directory.name, self._state(), command, ending, **options)
         if self._begins:
             self._questions.begin(question)
@@ -111,7 +111,7 @@ class Asked:
         return question
 
     def file(self, media_type: str, command: str, ending: str, **options: int) -> Response:
-        """A file that a command writes: POST has it written and says where to look, GET answers it."""
+        """Return a file that a command writes: POST starts the command and then redirects, GET sends the file."""
         question = self.long(command, ending, **options)
         if question.standing != "answered":
             return pending(question)
@@ -121,11 +121,11 @@ class Asked:
         return _File(question.file, media_type=media_type, filename=name, headers=headers)
 
     def question(self, number: str) -> Question:
-        """One that was asked before."""
+        """Return a question that was asked before."""
         return self._questions.known(self.directory.name, number)
 
     def queued(self, derived: Derived, **limits: Any) -> Response:
-        """202, and where the run is that finds what is asked for; POST queues it, GET raises `Unbegun`."""
+        """Return 202 and the address of the run that finds the answer; POST queues it, GET raises `Unbegun`."""
         directory = derived.directory
         if self._begins:
             # Where it is held somebody is at it.

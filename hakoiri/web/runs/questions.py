@@ -1,14 +1,14 @@
-"""Questions that take long: each is a command, answered once by a process of its own, and its answer is kept.
+"""Long questions: each is a command that a process of its own answers once; the answer is kept.
 
-IMPORTANT: what a client wrote comes into a command only as a number, as one of a few words, or as a key in hexadecimal
-digits, never as a word that could be an option or the name of a file.
+IMPORTANT: a client's text becomes part of a command only as a number, as one of a few words, or as a key in hexadecimal
+digits, never as an option or the name of a file.
 
-A question about a run lies beside the runs, in a folder of its own, which any process that serves can look at:
+Each question has a folder beside the runs, which every serving process can read:
 
-    holder   who answers it, as of a run that is driven: locked by that process for as long as it lives
-    answer   what it printed: one JSON object
-    said     what it said besides: how far it is, and what went wrong
-    export.*, map.* the file that was asked for
+    holder   the process that answers, in the format of a run's lock; locked while that process lives
+    answer   its stdout: one JSON object
+    said     its stderr: progress and errors
+    export.*, map.* the file that the command writes
 """
 
 import json
@@ -37,23 +37,24 @@ from hakoiri.web.settings import Settings
 from hakoiri.worker.parent import end
 
 _ANSWER, _SAID = "answer", "said"
-#: Processes that answer side by side, of all who serve this data directory from here. They share the memory allowed.
+#: Processes that answer at the same time, for all processes that serve a data directory. They share the memory.
 _MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
-#: What cannot be answered is not tried again for so long.
+#: A question that failed is not tried again for so long.
 _SAME_SECONDS = 30.0
+#: How long a process may take to end after SIGINT.
 _GRACE_SECONDS = 5.0
 Standing = Literal["running", "answered", "failed"]
 
 
 class BusyError(RunError):
-    """As many long questions are being answered as may be at once."""
+    """Too many long questions are being answered."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a run, by the folder that it has; `words` are the command, `ending` is of the file it writes."""
+    """A question about a run, by its folder; `words` are its command, `ending` is that of the file it writes."""
 
     folder: Path
     words: tuple[str, ...] = ()
@@ -61,34 +62,34 @@ class Question:
 
     @property
     def number(self) -> str:
-        """What clients call it."""
+        """Its name in addresses."""
         return self.folder.name
 
     @property
     def run(self) -> str:
-        """The run that is asked."""
+        """The name of the run."""
         return self.folder.parent.name
 
     @property
     def is_running(self) -> bool:
-        """Whether somebody is at it."""
+        """True while a process answers it."""
         return holder_of(self.folder) is not None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The answer, once it is there."""
+        """The answer; ``None`` before it is complete."""
         return _object_in(self.folder / _ANSWER) or None
 
     @property
     def standing(self) -> Standing:
-        """How it stands."""
-        # IMPORTANT: whether it is running first. An answer that comes in between is then there.
+        """Its status."""
+        # IMPORTANT: the lock before the answer, which may be completed in between.
         if self.is_running:
             return "running"
         return "failed" if self.answer is None else "answered"
 
     def row(self) -> dict[str, Any]:
-        """How it stands, for clients."""
+        """Return its status as JSON."""
         standing, lines = self.standing, self._said()
         ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
         failed = ours[-1] if ours else "it was stopped"
@@ -103,27 +104,22 @@ class Question:
         }
 
     @property
-    def has_just_failed(self) -> bool:
-        """Whether somebody was at it a short while ago and found that it cannot be answered."""
-        if self.standing != "failed" or not any(line.startswith(_OURS) for line in self._said()):
-            return False
-        return time.time() - (self.folder / _SAID).stat().st_mtime < _SAME_SECONDS
-
-    @property
     def file(self) -> Path:
-        """Where its file is."""
+        """The path of its file."""
         return self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
     def has_to_begin(self) -> bool:
-        """Whether nobody is at it, its answer or its file is not there, and it may be tried now."""
+        """True if it has no answer or lacks its file, no process answers it, and it has not just failed."""
         standing = self.standing
-        # A link is not ours.
-        lost = standing == "answered" and self.ending and (self.file.is_symlink() or not self.file.exists())
-        return bool(lost) or (standing == "failed" and not self.has_just_failed)
+        if standing == "failed" and any(line.startswith(_OURS) for line in self._said()):
+            return time.time() - (self.folder / _SAID).stat().st_mtime >= _SAME_SECONDS
+        # A link is never ours.
+        lost = self.ending and (self.file.is_symlink() or not self.file.exists())
+        return standing == "failed" or (standing == "answered" and bool(lost))
 
     def stop(self) -> None:
-        """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
+        """Interrupt the process that answers; proved bounds of a diameter are kept as a run."""
         interrupt_holder(self.folder)
 
     def _said(self) -> list[str]:
@@ -147,7 +143,7 @@ class Questions:
         self._answering: list[subprocess.Popen[bytes]] = []
 
     def named(self, run: str, state: State, command: str, ending: str = "", **options: str | int | None) -> Question:
-        """The question of the run as it is, asked before or not. With an `ending` the command writes a file."""
+        """Return the question for the run in this state. With an `ending` the command writes a file."""
         given = {name.rstrip("_"): value for name, value in options.items() if value is not None and value is not False}
         words = (command, *(f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items()))
         identity = json.dumps([words, ending, state.digest, state.status, state.depth, state.session])
@@ -155,7 +151,7 @@ class Questions:
         return Question(questions_folder(self._data / run) / number, words, ending)
 
     def begin(self, question: Question) -> None:
-        """Have it answered, if it has to begin; `BusyError` where too many are."""
+        """Start a process that answers, if needed; raise `BusyError` if too many run."""
         with self._lock:
             if question.has_to_begin:
                 if question.ending and question.file.is_symlink():
@@ -164,14 +160,14 @@ class Questions:
                 self._begin(question)
 
     def known(self, run: str, number: str) -> Question:
-        """A question that was asked; `UnknownRunError` for others."""
+        """Return a question that was asked before; raise `UnknownRunError` for others."""
         question = Question(questions_folder(self._data / run) / number)
         if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
             raise UnknownRunError(f"run {run} was asked no question {number!r}", Step("status", run))
         return question
 
     def close(self) -> None:
-        """Stop all that this process has begun."""
+        """End the processes that this one started."""
         for process in self._answering:
             end(process, _GRACE_SECONDS, signal.SIGINT)
 
@@ -183,12 +179,12 @@ class Questions:
             command, *words = question.words
             words += [f"--to={question.file}"] if question.ending else []
             with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
-                if not locked(holder):  # Another process has begun it.
+                if not locked(holder):  # Another process answers it.
                     return
                 answer, said = (
                     files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
                 )
-                # The locks go with the open files, so the process that is begun holds them until it ends.
+                # The locks belong to the open files, so the child holds them until it ends.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "hakoiri", command, question.run, *words, *self._options],
                     env=self._environment, cwd="/", stdin=subprocess.DEVNULL, stdout=answer, stderr=said,
@@ -199,7 +195,7 @@ class Questions:
                 holder.write(json.dumps({"words": [command], "pid": process.pid}))
 
     def _place(self, files: ExitStack) -> IO[str]:
-        """One of the places of those who answer side by side, locked; `BusyError` where none is free."""
+        """Lock and return one of the places for processes that answer; raise `BusyError` if none is free."""
         for number in range(self._most):
             path = answering_file(self._data, number)
             place = files.enter_context(open_inside(path.parent, path.name, "a"))
@@ -209,7 +205,7 @@ class Questions:
 
 
 def _object_in(file: Path) -> dict[str, Any]:
-    """The JSON object in a file; an empty one where there is none, or not all of it yet."""
+    """Return the JSON object in a file; an empty one if the file is missing or incomplete."""
     with suppress(OSError, ValueError, DamagedError), open_inside(file.parent, file.name, "r", "utf-8") as opened:
         found = json.load(opened)
         return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""The open streams of events of a process, of all kinds, up to its share of those of the server."""
+"""Streams of server-sent events: how they are sent, and a limit on how many are open."""
 
 import asyncio
 import json
@@ -14,14 +14,14 @@ from starlette.responses import StreamingResponse
 
 #: Of all processes of a server together.
 _MOST_STREAMS = 256
-#: How long between two looks, and what is sent when nothing happens for so long.
+#: The pause between two looks; after the second one without an event a comment keeps the connection open.
 LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
 #: Returns the events since the last look, and how long to wait for the next one; ``None`` ends the stream.
 Look = Callable[[], tuple[list[str], float | None]]
 
 
 class Streams:
-    """The streams of one of so many processes."""
+    """The open streams of one of so many processes."""
 
     def __init__(self, processes: int) -> None:
         self._most = max(1, _MOST_STREAMS // processes)
@@ -32,7 +32,7 @@ class Streams:
         return len(self._open)
 
     def answer(self, look: Look) -> StreamingResponse:
-        """The response that tells what is seen by `look`; `HTTPException` where too many streams are open."""
+        """Return a response that sends the events of `look`; raise `HTTPException` if too many streams are open."""
         if len(self._open) >= self._most:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many streams of events are open; close some")
         texts = _texts(look)
@@ -48,7 +48,7 @@ class Streams:
 
 
 async def _texts(look: Look) -> AsyncIterator[str]:
-    """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
+    """Yield the text of a stream; slow clients get fewer events, and miss nothing but progress."""
     sent = time.monotonic()
     yield "retry: 1000\n\n"
     while True:
@@ -65,5 +65,5 @@ async def _texts(look: Look) -> AsyncIterator[str]:
 
 
 def event(kind: str, row: Mapping[str, Any], number: str = "") -> str:
-    """An event as it is sent, with its id if it has one."""
+    """Return the text of an event."""
     return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"
