@@ -19,7 +19,7 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError, Step
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys
-from hakoiri.puzzles.keys.order import order_of, sort_keys
+from hakoiri.puzzles.keys.order import order_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.results.census import read_labels
@@ -112,15 +112,6 @@ class Answers:
         keys = np.concatenate(layers)
         order = order_of(keys)
         return keys[order], depths[order]
-
-    def _all_keys(self, control: Control) -> Keys:
-        """All keys of the run in increasing order; `StopRun` where `control` wants so."""
-        self._require_memory_for_all()
-        layers = [self.puzzle.keys([])]
-        for depth in range(self.store.state.depth + 1):
-            control.check()
-            layers.append(self.store.layer(depth))
-        return sort_keys(np.concatenate(layers))
 
     def graph(self) -> tuple[Keys, Graph]:
         """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.graphs.bounding import eccentricity_run, known_of
+from hakoiri.coordinator.graphs.building import run_keys
 from hakoiri.coordinator.graphs.census import Counted
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
 from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
@@ -75,7 +76,7 @@ class ComponentAnswers(PathAnswers):
         if not self.puzzle.undirected:
             weak = len(self.weak_components())
             with self._context(control, observer, workers=resources) as context:
-                return strong_components(context, self._all_keys(context.control), weak)
+                return strong_components(context, run_keys(context, self.store), weak)
         count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected(found)

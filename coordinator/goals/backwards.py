@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.building import build_graph, run_keys
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.keys.order import lower_bounds, sort_keys
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.graphs.searches import distances_from
 from hakoiri.worker.graphs.strong import transposed
@@ -24,8 +24,7 @@ def layers_backwards(session: Session, base: RunStore, goals: Keys) -> Iterator[
     `ContradictionError` where one leads out of the run, `StopRun`.
     """
     context, count = session.context, sum(record.size for record in base.layer_records())
-    context.budget.require(f"a list of {count:,} configurations", 2 * count * base.layout.bytes + _BYTES * count)
-    keys = sort_keys(np.concatenate([base.layer(depth) for depth in range(base.state.depth + 1)]))
+    keys = run_keys(context, base)
     moves = build_graph(context, keys)
     held = keys.nbytes + moves.offsets.nbytes
     turning = held + _BYTES * count + _MOVE_BYTES * len(moves.targets)

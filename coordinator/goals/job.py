@@ -1,13 +1,13 @@
 """Runs of goal distances: made for another run, whose name and digest they pin, and found from it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hakoiri.coordinator.goals.search import Distances, GoalSearch
 from hakoiri.coordinator.goals.verify import DistancesVerifier
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.job import layer_summary
+from hakoiri.coordinator.layers.repair import forget_layers
 from hakoiri.coordinator.runs.belonging import open_base, require_base
 from hakoiri.coordinator.session.job import Job, Request
 from hakoiri.coordinator.session.resources import Budget
@@ -17,8 +17,6 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_layer
-from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 
 
 class Hardest(Job):
@@ -54,18 +52,7 @@ class Hardest(Job):
         damaged = (depth for depth in range(last + 1) if list(check_layer(store, depth)))
         first = next(damaged, last + 1)
         session.observer.note(f"computing the layers from {first} on again" if first <= last else "no layer is damaged")
-        for depth in range(first, last + 2):
-            store.erase(BLOCKS, number_key(depth))
-            store.erase(LAYERS, number_key(depth))
-        store.erase(META, PARTIAL_KEY)
-        store.erase(META, CLOSED_KEY)
-        store.erase(CLOSED)
-        Spill(store.directory, store.layout, last + 1).clear()
-        records = [store.layer_record(depth) for depth in range(first)]
-        size = sum(record.size for record in records)
-        found = Distances(size, depth=first - 1) if first else Distances()
-        stored = sum(record.stored_bytes for record in records)
-        store.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
+        forget_layers(session, first, Distances)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()

@@ -7,14 +7,24 @@ from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.spaces.faults import stray_move
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, key_at
-from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.puzzles.keys.order import equal_rows, sort_keys
 from hakoiri.puzzles.keys.places import Places
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.graphs.claims import one_way_edge
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.tasks import Array
 
 #: Vertices are numbered by signed integers of 32 bits.
 MOST_VERTICES = int(np.iinfo(np.int32).max)
+#: A list of keys while it is sorted, in copies of it.
+_COPIES = 3
+
+
+def run_keys(context: ComputeContext, run: RunStore) -> Keys:
+    """All configurations of a finished run, in order."""
+    count = sum(record.size for record in run.layer_records())
+    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
+    return sort_keys(np.concatenate([run.layout.empty(0), *map(run.layer, range(run.state.depth + 1))]))
 
 
 def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Graph:

@@ -21,7 +21,7 @@ from itertools import chain
 import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.building import build_graph, run_keys
 from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, EccentricitySolver, bytes_of_pair
 from hakoiri.coordinator.graphs.symmetry import Kinds, by_symmetry, kinds_among
 from hakoiri.coordinator.runs.kinds import kind_of
@@ -31,7 +31,6 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, key_at
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import COMPONENTS, number_key
@@ -47,8 +46,6 @@ RUN_FROM = 60_000
 _MOST_STEPS = 2_500_000_000
 #: Configurations whose moves are derived again in some seconds, and steps along moves that take two hours and more.
 _MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
-#: A list of keys while it is sorted, in copies of it.
-_COPIES = 3
 
 
 class Way(Enum):
@@ -88,8 +85,13 @@ class DistancePolicy:
     def kinds(self, component: int, control: Control) -> Kinds | None:
         """The kinds of a component's configurations, if there are few."""
         if component not in self._kinds:
-            self._kinds[component] = kinds_among(self._puzzle, component_blocks(self._run, component, control))
+            self._kinds[component] = kinds_among(self._puzzle, self._blocks(component, control))
         return self._kinds[component]
+
+    def _blocks(self, component: int, control: Control) -> Iterator[Keys]:
+        if self._census:
+            return (keys for keys, _ in Slabs(self._run).parts([component], control))
+        return chain.from_iterable(map(self._run.blocks, range(self._run.state.depth + 1)))
 
     def lists_all(self, size: int) -> bool:
         """Whether the graph does for sure, before the periphery is known.
@@ -143,22 +145,18 @@ class DistancePolicy:
         return Way.EACH if size <= self._budget.tuning.searched_alone_from else Way.ENDS
 
 
-def component_blocks(run: RunStore, component: int, control: Control) -> Iterator[Keys]:
-    """The configurations of a component of a finished run, in increasing batches; none if there is none."""
-    if not kind_of(run.manifest.mode).from_start:
-        return (keys for keys, _ in Slabs(run).parts([component], control))
-    return chain.from_iterable(map(run.blocks, range(0 if component else run.state.depth + 1)))
-
-
 def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:
     """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
-    measured = run.names(COMPONENTS, number_key(component))
-    count = read_component(run, component).size if measured else sum(record.size for record in run.layer_records())
-    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
-    keys = np.concatenate([run.layout.empty(0), *component_blocks(run, component, context.control)])
+    keys = run.layout.empty(0)
+    if kind_of(run.manifest.mode).from_start:
+        keys = keys if component else run_keys(context, run)
+    elif run.names(COMPONENTS, number_key(component)):
+        size = read_component(run, component).size
+        context.budget.require(f"a list of {size:,} configurations", 2 * size * run.layout.bytes)
+        keys, _ = Slabs(run).members([component], context.control)
     if not len(keys):
         raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
-    return sort_keys(keys)
+    return keys
 
 
 def measure_graph(context: ComputeContext, keys: Keys, component: int = 0, every: bool = False) -> Diameter:

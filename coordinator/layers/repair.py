@@ -55,7 +55,7 @@ def _forget_segments(store: RunStore) -> None:
         store.commit(store.state)
 
 
-def forget_layers(session: Session, first: Depth) -> None:
+def forget_layers(session: Session, first: Depth, figures: type[Explored] = Explored) -> None:
     """Go back to the layers before `first`, as if no other had been made. Durable on return."""
     store = session.store
     _forget_partial(session)
@@ -64,7 +64,7 @@ def forget_layers(session: Session, first: Depth) -> None:
         for depth in range(first, store.state.depth + 1):
             store.erase(LAYERS, number_key(depth))
             store.erase(BLOCKS, number_key(depth))
-        found, stored = Explored(), 0
+        found, stored = figures(), 0
         for record in map(store.layer_record, range(first)):
             found, stored = found.with_layer(record), stored + record.stored_bytes
         session.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
