@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.bounding import bounds_of
 from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers, whole_layers
-from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.coordinator.spaces.slabs import Slabs
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.goals import GoalAnswers
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
@@ -64,10 +64,9 @@ class MapAnswers(GoalAnswers):
         says so.
         """
         number = self.mapped_component(component)
-        control = control or Control()
-        size, origin, keys = self._shown(number, control)
-        whole = len(keys) == size
         with self._context(control, observer) as context:
+            size, origin, keys = self._shown(number, context)
+            whole = len(keys) == size
             graph = build_graph(context, keys, whole)
             eccentricities = None
             if whole and self.puzzle.undirected:
@@ -96,9 +95,9 @@ class MapAnswers(GoalAnswers):
         self.require_layer(0)
         return self._number_of(component)
 
-    def _shown(self, number: int, control: Control) -> tuple[int | None, Key, Keys]:
+    def _shown(self, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
         """The size of a component, the origin, and the configurations that are shown of it in increasing order."""
-        size, origin, layers = self._explored() if not self.whole else self._counted(number, control)
+        size, origin, layers = self._explored() if not self.whole else self._counted(number, context)
         keys = np.concatenate(layers)
         return size, origin, keys[order_of(keys)]
 
@@ -109,14 +108,13 @@ class MapAnswers(GoalAnswers):
         layers = [self.layer(depth) for depth in range(shown)]
         return sum(sizes) if self.exhausted else None, key_at(layers[0], 0), layers
 
-    def _counted(self, number: int, control: Control) -> tuple[int, Key, list[Keys]]:
+    def _counted(self, number: int, context: ComputeContext) -> tuple[int, Key, list[Keys]]:
         """Of a census: the component, or where it is large the layers around its start or its least configuration."""
         record = read_component(self.store, number)
         origin = self.puzzle.start if number == self.start_component else record.representative
         if record.size > MOST_SHOWN:
-            return record.size, origin, nearest_layers(self.puzzle, origin, MOST_OF_LARGER, control)
-        keys, _ = Slabs(self.store).members([number], control)
-        return record.size, origin, [keys]
+            return record.size, origin, nearest_layers(context, origin, MOST_OF_LARGER)
+        return record.size, origin, [component_keys(context, self.store, number)]
 
     def _both_ways(self, graph: Graph) -> Graph:
         return graph if self.puzzle.undirected else both_ways(graph)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.session.session import ComputeContext, Control
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.worker.graphs.layout import (
@@ -57,11 +56,12 @@ def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Layo
     return Layout(np.ascontiguousarray(found[:axes].T), stress(graph, found, sources))
 
 
-def nearest_layers(puzzle: Puzzle, origin: Key, most: int, control: Control) -> list[Keys]:
+def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys]:
     """The layers around a configuration, whole ones, as many as have `most` configurations together."""
+    puzzle = context.puzzle
     layers, count = [puzzle.keys([origin])], 1
     while True:
-        control.check()
+        context.control.check()
         after = merge([puzzle.expand(layers[-1]).successors], layers)
         count += len(after)
         if not len(after) or count > most:
