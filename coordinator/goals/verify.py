@@ -5,7 +5,6 @@ to none that is nearer; of an undirected puzzle it leads to the layers N - 1, N 
 stand in no layer must not lead to one that does.
 """
 
-from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -84,7 +83,9 @@ class DistancesVerifier(LayersVerifier):
     def _check_dead(self, base: RunStore) -> None:
         """What stands in no layer must lead to no layer, and be as many as the state says."""
         found, dead = Distances.of(self.store.state), 0
-        for keys in self._of_run(base, sum(record.size for record in base.layer_records())):
+        records = base.layer_records()
+        blocks = chain.from_iterable(base.blocks(record.depth) for record in records)
+        for keys in self.sampled(blocks, sum(record.size for record in records), _SAMPLE, 0):
             self.control.check()
             left = self._without_layers(keys)
             dead += len(left)
@@ -98,12 +99,3 @@ class DistancesVerifier(LayersVerifier):
         if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
             key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
             self.report.fault(f"{key:#x} stands in no layer, and leads to {key_at(out, 0):#x}, which does")
-
-    def _of_run(self, base: RunStore, count: int) -> Iterator[Keys]:
-        """The configurations of the run that are looked at."""
-        places, begin = self.sample(count, _SAMPLE, 0), 0
-        for block in chain.from_iterable(base.blocks(record.depth) for record in base.layer_records()):
-            mine = slice(*np.searchsorted(places, [begin, begin + len(block)]))
-            if len(places[mine]):
-                yield block[places[mine] - begin]
-            begin += len(block)

@@ -119,15 +119,25 @@ class EccentricityJob(Job):
 
     def work(self, session: Session) -> None:
         session.tell(Progress(unit="eccentricities", headline="looking at the moves"))
-        solver = self._opened(session.context)
+        solver, aim = self._opened(session.context), self._aim
         solver.go_on(read_arrays(self.store))
-        keeping = _Keeping(session, solver, self._aim)
+        kept, wait = time.monotonic(), _KEEP_SECONDS
+
+        def report() -> None:
+            nonlocal kept, wait
+            session.tell(solver.progress(aim))
+            if (begun := time.monotonic()) - kept >= wait:
+                self._keep(session, solver)
+                kept = time.monotonic()
+                wait = max(_KEEP_SECONDS, (kept - begun) / _KEEP_PART)
+            session.control.check()
+
         try:
-            solver.settle(self._aim, keeping.report)
-            found = solver.found(self._component, self._aim)
+            solver.settle(aim, report)
+            found = solver.found(self._component, aim)
         except BaseException:
             if not self.store.poisoned:
-                keeping.keep()
+                self._keep(session, solver)
             raise
         self._finish(session, solver, found)
 
@@ -135,6 +145,11 @@ class EccentricityJob(Job):
         with open_base(self.store) as base:
             keys = component_keys(context, base, self._component)
         return EccentricitySolver(context, keys, build_graph(context, keys))
+
+    def _keep(self, session: Session, solver: EccentricitySolver) -> None:
+        """Make durable what is proved."""
+        stage_arrays(self.store, solver.arrays())
+        session.commit(replace(self.store.state, figures=_figures(solver).as_dict()))
 
     def _finish(self, session: Session, solver: EccentricitySolver, found: Diameter) -> None:
         arrays, digest = solver.arrays(), b""
@@ -182,30 +197,6 @@ class EccentricityJob(Job):
 
     def questions(self) -> list[str]:
         return ["diameter"]
-
-
-class _Keeping:
-    """What is told and made durable while searches go on."""
-
-    def __init__(self, session: Session, solver: EccentricitySolver, aim: Aim) -> None:
-        self._session, self._solver, self._aim = session, solver, aim
-        self._kept = time.monotonic()
-        self._wait = _KEEP_SECONDS
-
-    def report(self) -> None:
-        """Say how far it is, keep what is due, and leave where the session is to stop."""
-        self._session.tell(self._solver.progress(self._aim))
-        if time.monotonic() - self._kept >= self._wait:
-            self.keep()
-        self._session.control.check()
-
-    def keep(self) -> None:
-        """Make durable what is proved."""
-        store, begun = self._session.store, time.monotonic()
-        stage_arrays(store, self._solver.arrays())
-        self._session.commit(replace(store.state, figures=_figures(self._solver).as_dict()))
-        self._kept = time.monotonic()
-        self._wait = max(_KEEP_SECONDS, (self._kept - begun) / _KEEP_PART)
 
 
 def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:

@@ -88,11 +88,10 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
 
     Raises `ContradictionError` if configurations that are said to be alike are not.
     """
-    puzzle = context.puzzle
+    puzzle, found = context.puzzle, list[_Reach]()
     for kind in kinds.values():
         _check_alike(puzzle, kind)
     own = puzzle.orbits(puzzle.keys([puzzle.start])) if kind_of(store.manifest.mode).from_start else None
-    found: list[_Reach] = []
     for number, kind in kinds.items():
         if own is not None and number == int(own[0]):
             found.append(_reach(store, puzzle.start, kind))
@@ -105,27 +104,23 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
     return _distances(puzzle, component, found)
 
 
+def _reach(store: RunStore, source: Key, kind: Kind) -> _Reach:
+    last = store.layer_record(store.state.depth)
+    examples = next(StoredLayer(store, last.depth, last.size).chunks(0, MOST_PAIRS))
+    return _Reach(kind, source, last.depth, last.size, examples)
+
+
 def by_symmetry_in_graph(
     context: ComputeContext, graph: Graph, members: Keys, component: int, kinds: Kinds
 ) -> Diameter:
-    """The same of a component whose graph is in memory, by a search from one vertex of each kind.
-
-    `members` are the keys of the vertices, in increasing order.
-    """
-    found: list[_Reach] = []
-    for kind in kinds.values():
+    """The same of a component whose graph is in memory; `members` are the increasing keys of its vertices."""
+    found, firsts = list[_Reach](), lower_bounds(members, context.puzzle.keys([kind.first for kind in kinds.values()]))
+    for kind, first in zip(kinds.values(), firsts.tolist(), strict=True):
         context.control.check()
-        distances = distances_from(graph, int(lower_bounds(members, context.puzzle.keys([kind.first]))[0]))
+        distances = distances_from(graph, first)
         farthest = np.flatnonzero(distances == distances.max())
-        examples = members[farthest[:MOST_PAIRS]]
-        found.append(_Reach(kind, kind.first, int(distances.max()), len(farthest), examples))
+        found.append(_Reach(kind, kind.first, int(distances.max()), len(farthest), members[farthest[:MOST_PAIRS]]))
     return _distances(context.puzzle, component, found)
-
-
-def _reach(store: RunStore, source: Key, kind: Kind) -> _Reach:
-    depth = store.state.depth
-    size = store.layer_record(depth).size
-    return _Reach(kind, source, depth, size, next(StoredLayer(store, depth, size).chunks(0, MOST_PAIRS)))
 
 
 def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:

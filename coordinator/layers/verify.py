@@ -61,18 +61,7 @@ class LayersVerifier(Check):
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
         size = self.store.layer_record(depth).size
-        if self.full:
-            yield from self.store.blocks(depth)
-            return
-        places = self.sample(size, SAMPLE_PER_LAYER, depth)
-        begin, found = 0, []
-        for block in self.store.blocks(depth):
-            mine = places[(places >= begin) & (places < begin + len(block))] - begin
-            begin += len(block)
-            if len(mine):
-                found.append(block[mine])
-        if found:
-            yield np.concatenate(found)
+        return self.sampled(self.store.blocks(depth), size, SAMPLE_PER_LAYER, depth)
 
     def _derived(self, depth: Depth) -> Iterator[Moves]:
         """The keys of a layer that are looked at, with their moves."""

@@ -15,6 +15,7 @@ from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.checks import disagreement
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.worker.layers.kernels import split
@@ -104,6 +105,18 @@ class Check(Session):
             return np.arange(count)
         self.report.sampled = True
         return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
+
+    def sampled(self, blocks: Iterable[Keys], count: int, size: int, salt: int) -> Iterator[Keys]:
+        """What is looked at of `count` keys in increasing `blocks`: each block, or one sample of `size`, increasing."""
+        if self.full:
+            yield from blocks
+            return
+        places, begin, found = self.sample(count, size, salt), 0, list[Keys]()
+        for block in blocks:
+            mine = slice(*np.searchsorted(places, [begin, begin + len(block)]))
+            found.append(block[places[mine] - begin])
+            begin += len(block)
+        yield sort_keys(np.concatenate(found))
 
     def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
         """Yield the items; between them say how many are `done`, and raise `StopRun` where that is asked for."""
