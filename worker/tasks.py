@@ -15,7 +15,6 @@ from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
-from hakoiri.storage.layers.blocks import pack_blocks
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting, solving
 from hakoiri.worker.errors import TaskError
@@ -139,7 +138,7 @@ def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the four arrays of `Packed`: what was found].
+    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; what was found, increasing].
 
     As in `SubtreeCounts`; the lanes are those of the digest of what was found, which itself is left out
     where the puzzle only counts. The microseconds of the processor are the one part that another worker may have
@@ -153,7 +152,7 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     found = sort_keys(counted.found)
     tally = [counted.solutions, counted.orbits, counted.classes, counted.nodes, (time.thread_time() - began) * 1e6]
     lanes = np.array(lanes_of(found), dtype=np.uint64)
-    return [np.array(tally, dtype=np.int64), lanes, *pack_blocks(found if puzzle.keeps else found[:0])]
+    return [np.array(tally, dtype=np.int64), lanes, found if puzzle.keeps else found[:0]]
 
 
 def move(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -10,8 +10,7 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from hakoiri.puzzles.keys.places import Places
-from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
-from hakoiri.storage.layers.coded import Block, code_bits, decode, set_decoded
+from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_decoded
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting
 from hakoiri.worker.deals.hunting import Leg
@@ -19,7 +18,7 @@ from hakoiri.worker.deals.solving import MOST_POSITIONS, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import inner_graph, label_components, order_by_component
-from hakoiri.worker.graphs.forests import balance, fold
+from hakoiri.worker.graphs.forests import balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
@@ -71,7 +70,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     mask_between(layer, 0, 1)
     if not puzzle.undirected:
         merge_sorted([layer, layer])
-    unpack_blocks(pack_blocks(layer))
+    _load_coding(layer)
     lanes_of(layer)
     if isinstance(puzzle, Placements):
         # No roots: a whole tree would take too long.
@@ -96,10 +95,15 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     words[:] = 1
     layout = layout_of(layer)
     coded = code_bits(0, words, 0, fill_of(words)[0], layout)
-    block = Block(0, 0, int(coded.counts[0]), coded.data)
-    set_decoded(block, words, 0, layout)
-    decode(block, layout)
+    for block in coded.blocks(0):
+        set_decoded(block, words, 0, layout)
+        decode(block, layout)
     list_bits(words, 0, layout)
+
+
+def _load_coding(keys: Keys) -> None:
+    for block in code_keys(0, keys).blocks(0):
+        decode(block, layout_of(keys))
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
@@ -113,7 +117,8 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
     keys = puzzle.keys([puzzle.start])
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
     balance(keys, targets, counts)
-    unpack_blocks(pack_blocks(fold(keys, targets, counts, puzzle.undirected)))
+    _load_coding(pairs_of(keys, keys))
+    fold(keys, targets, counts, puzzle.undirected)
     Places.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)

@@ -28,8 +28,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.blocks import HEADER_BYTES
-from hakoiri.storage.layers.coded import Block, code_keys, decode
+from hakoiri.storage.layers.blocks import HEADER_BYTES, Block, code_keys, decode
 from hakoiri.storage.ledger.records import seal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import TaskError

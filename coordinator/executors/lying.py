@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.executors.plane import Plane
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import DepotLostError, PayloadError
 from hakoiri.worker.layers.windows import STAGES

@@ -2,7 +2,7 @@
 
 Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one all moves are
 looked at once, where they fit in memory, and followed backwards. Where they do not, U(N+1) is made by the puzzle's own
-moves backwards, if it has any (`coordinator.steps.retracting`); else it is sifted out of the configurations that are
+moves backwards, if it has any (`coordinator.steps.filtering`); else it is filtered out of the configurations that are
 left: those that lead to U(N). For that no more is held in memory than the budget allows, and all that is left is
 expanded once for each layer.
 """
@@ -18,13 +18,19 @@ from hakoiri.coordinator.goals.backwards import layers_backwards
 from hakoiri.coordinator.layers.search import Explored, LayeredSearch, Previous
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.retracting import RetractingStep, small_step_back
-from hakoiri.coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
-from hakoiri.coordinator.steps.window import HeldLayer, Layer
+from hakoiri.coordinator.steps.filtering import (
+    Filter,
+    FilterStep,
+    UnmoveStep,
+    layers_with_goals,
+    small_step_back,
+    stored_run,
+)
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.digest import Lanes, add_lanes, lanes_in
+from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 
@@ -61,7 +67,7 @@ class GoalSearch(LayeredSearch):
         """The figures of the run when the search has ended."""
         found = super().outcome()
         self._require_same_set(found)
-        return Distances(**found.as_dict() | {"dead": self._run.count - found.configurations})
+        return Distances(**found.as_dict() | {"dead": self._run.size - found.configurations})
 
     def _require_same_set(self, found: Explored) -> None:
         """`ContradictionError` where the moves counted reach other configurations than those of the run.
@@ -74,20 +80,20 @@ class GoalSearch(LayeredSearch):
         if _all_of(self.store) != _all_of(self._base):
             raise ContradictionError(
                 f"with {self.puzzle.parameters} the goals do not reach what run {self._base.directory.name} has found: "
-                f"{found.configurations:,} configurations, not those {self._run.count:,}"
+                f"{found.configurations:,} configurations, not those {self._run.size:,}"
             )
 
     def _first(self) -> Layer:
         goals = layers_with_goals(self._base)
-        if not goals.count:
+        if not goals.size:
             raise PuzzleError(f"run {self._base.directory.name} has no goal among its configurations")
-        return self._made_by(SiftingStep(self._session, 0, goals, Sieve("goals"), [], self._pace))
+        return self._made_by(FilterStep(self._session, 0, goals, Filter("goals"), [], self._pace))
 
     def _next(self, current: Layer) -> Layer:
         if self.puzzle.undirected:
             return super()._next(current)
         self.state = self._session.commit_staged(self.state)
-        if self.found.configurations == self._run.count:
+        if self.found.configurations == self._run.size:
             return HeldLayer([])
         if (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))
@@ -97,8 +103,8 @@ class GoalSearch(LayeredSearch):
         known = [current, *self._older.layers()]
         if self._retracts:
             return self._led_from(current, known)
-        sieve = Sieve("leading", current)
-        return self._made_by(SiftingStep(self._session, self.state.depth + 1, self._run, sieve, known, self._pace))
+        leading = Filter("leading", current)
+        return self._made_by(FilterStep(self._session, self.state.depth + 1, self._run, leading, known, self._pace))
 
     @property
     def _retracts(self) -> bool:
@@ -112,7 +118,7 @@ class GoalSearch(LayeredSearch):
         most = current.size * puzzle.most_predecessors * puzzle.layout.bytes
         small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
         if not small or self.store.read_partial() is not None:
-            return self._made_by(RetractingStep(self._session, self.state.depth + 1, self._run, known, self._pace))
+            return self._made_by(UnmoveStep(self._session, self.state.depth + 1, self._run, known, self._pace))
         keys = small_step_back(puzzle, current, self._run, known, context.shares)
         if len(keys):
             self._add_small(keys)

@@ -20,9 +20,9 @@ from hakoiri.coordinator.spaces.listing import Listing
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
 from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
 from hakoiri.coordinator.steps.inspection import compare_rules
-from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.storage.layers.digest import chain
+from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.ledger.records import pack_record

@@ -16,12 +16,12 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import scratch_search
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.checks import describe_key
 from hakoiri.puzzles.contract import Orbits, Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import Diameter

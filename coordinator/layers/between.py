@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import lower_bounds, members, sort_keys
 from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import merge, split

@@ -12,10 +12,10 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import merge_sorted
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CLOSED, CLOSED_KEY, META, number_key
 
@@ -105,8 +105,7 @@ class ClosedSet:
     def _write_range(self, number: int, sources: list[Layer], low: Key, high: Key, index: int) -> int:
         parts = [part for layer in sources for part in layer.between(low, high)]
         if parts:
-            packed = pack_blocks(merge_sorted(parts))
-            _, index = self._store.stage_blocks(number, packed, index, CLOSED)
+            _, index = self._store.stage_blocks(number, code_keys(number, merge_sorted(parts)), index, CLOSED)
         if self._store.staged_bytes > self._session.context.shares.staged_bytes:
             self._commit()
         self._session.control.check()

@@ -13,11 +13,11 @@ from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.between import levels_back, levels_on, moves_back
 from hakoiri.coordinator.layers.search import LayeredSearch, scratch_search
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.coordinator.steps.window import Layer
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.goals import Backwards
 from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.layers.readers import Layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.layers.kernels import merge
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from hakoiri.coordinator.layers.search import Explored, small_step
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.window import HeldLayer, StoredLayer
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.readers import HeldLayer, StoredLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth

@@ -18,10 +18,11 @@ from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Pace, Worth
 from hakoiri.coordinator.steps.step import LayerStep
-from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
@@ -191,12 +192,12 @@ class LayeredSearch:
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
-        step = self._farmed_step(current) or LayerStep(
+        step = self._farmed_step(current) or LocalStep(
             self._session, self.state.depth + 1, current, self._known_here(current), self._pace
         )
         began = time.process_time()
         layer = self._made_by(step)
-        if type(step) is LayerStep:
+        if isinstance(step, LocalStep):
             self._worth.made_here(current.size, time.process_time() - began)
         return layer
 

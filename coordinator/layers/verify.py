@@ -18,12 +18,12 @@ from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.window import Layer, StoredLayer
 from hakoiri.puzzles.checks import disagreement_among
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import chain
+from hakoiri.storage.layers.readers import Layer, StoredLayer
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
@@ -201,7 +201,7 @@ class _Gathered:
         self._held = merge([self._held, keys], [])
         if self._held.nbytes > self._share:
             number = len(self._stored)
-            self.store.stage_blocks(number, pack_blocks(self._held))
+            self.store.stage_blocks(number, code_keys(number, self._held))
             self.store.commit(self.store.state)
             self._stored.append(StoredLayer(self.store, number, len(self._held)))
             self._held = self.store.layout.empty(0)

@@ -18,6 +18,7 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.blocks import join_blocks
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress
@@ -91,6 +92,6 @@ def _blocks_of(store: RunStore, depth: Depth) -> Iterator[Arrays]:
     firsts = store.first_keys(depth)
     for begin in range(0, len(firsts), _BLOCKS_AT_ONCE):
         end = begin + _BLOCKS_AT_ONCE
-        coded = store.coded(depth, firsts[begin:end])
+        coded = join_blocks(store.coded(depth, firsts[begin:end]), store.layout)
         data = np.frombuffer(coded.data, dtype=np.uint8)
         yield [np.array([depth]), store.layout.pack(firsts[begin : end + 1]), coded.counts, coded.lengths, data]

@@ -22,7 +22,7 @@ SEND_FROM = 50_000
 BASE_BYTES = 150_000_000
 #: Less than this cannot be kept: a layer step takes `Tuning.least_bytes` and more, whatever it is allowed.
 LEAST_MEMORY = 100 << 20
-_LEAST_CHUNK, _LEAST_REMOTE_CHUNK = 1_024, 1 << 17
+_LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
 #: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
@@ -120,6 +120,13 @@ class Shares:
         # A chunk being expanded holds itself and, twice, its successors; as many results wait to be taken in.
         fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
         return max(1, min(wanted, most, int(fitting)))
+
+    def range_size(self, configurations: int, pace: float) -> int:
+        """Configurations per key range of a layer, each of which takes `pace` seconds to expand."""
+        if self.chunk is not None:
+            return self.chunk
+        wanted = max(_LEAST_RANGE, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
+        return max(1, min(wanted, int(_MOST_SECONDS / pace)))
 
     @property
     def range_keys(self) -> int:

@@ -7,10 +7,10 @@ import numpy as np
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import check_way_back
-from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, key_at
 from hakoiri.puzzles.keys.order import members
+from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.worker.layers.kernels import merge, simple_edges
 
 _AT_ONCE = 1 << 14

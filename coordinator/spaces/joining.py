@@ -23,11 +23,11 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
-from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import less_than, lower_bounds
-from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.spill import Spill, SpillFiles
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import META, PARTIAL_KEY, SIZES_KEY
@@ -41,6 +41,8 @@ _BYTES_BESIDE_KEYS = 40
 _ARRAYS = 4
 #: Places of configurations have 32 bits.
 _MOST = int(np.iinfo(np.uint32).max)
+#: The number that spilled pairs are coded for.
+_STAGE = 1
 #: Frames of a spill file whose pairs are folded together.
 _FRAMES = 16
 
@@ -81,7 +83,7 @@ class Joining:
         require_places(self._store.layer_record(0).size)
         self.slabs = Slabs(self._store)
         self._size = self.slabs.size
-        self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], 1)
+        self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], _STAGE)
         self._durable_at = time.monotonic()
         #: By range the pairs in memory, and the bytes of all of them.
         self._buckets: dict[int, list[Keys]] = {}
@@ -192,7 +194,7 @@ class Joining:
 
     def _spill_all(self) -> None:
         for number, parts in self._buckets.items():
-            self._spill.append(number, pack_blocks(merge(parts, [])))
+            self._spill.append(number, code_keys(_STAGE, merge(parts, [])))
         self._buckets.clear()
         self._held = 0
 
@@ -226,9 +228,9 @@ class Joining:
         held = self._buckets.pop(number, [])
         self._held -= sum(part.nbytes for part in held)
         yield from held
-        frames = self._spill.read(number)
-        while some := list(islice(frames, _FRAMES)):
-            yield np.concatenate([unpack_blocks(packed) for packed in some])
+        spilled = self._spill.read_between(number, 0, PAIR_LAYOUTS[self._layout].greatest + 1)
+        while some := list(islice(spilled, _FRAMES)):
+            yield np.concatenate(some)
 
     # Numbering and sorting
 

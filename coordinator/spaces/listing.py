@@ -9,7 +9,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import is_increasing, slice_between
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import META, PARTIAL_KEY
@@ -83,7 +83,7 @@ class Listing:
 
     def _stage(self, keys: Keys) -> None:
         old = self._listed
-        stored, index = self._store.stage_blocks(0, pack_blocks(keys), old.index)
+        stored, index = self._store.stage_blocks(0, code_keys(0, keys), old.index)
         lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
         goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
         self._listed = _Listed(

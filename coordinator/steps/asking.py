@@ -10,8 +10,7 @@ import numpy as np
 from hakoiri.coordinator.executors.lying import Left
 from hakoiri.coordinator.executors.remote import RemoteExecutor, Wanted
 from hakoiri.puzzles.keys.layout import Key, Layout, ints, key_at
-from hakoiri.storage.layers.blocks import Packed, unpack_blocks
-from hakoiri.storage.layers.coded import Block, Coded, has_bits, is_sound
+from hakoiri.storage.layers.blocks import Block, Coded, decode, has_bits, is_sound
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.tasks import Arrays
@@ -41,13 +40,12 @@ class Unit(NamedTuple):
     high: Key
 
 
-def reaches(packed: Packed, low: Key, high: Key) -> bool:
+def reaches(block: Block, low: Key, high: Key, layout: Layout) -> bool:
     """Whether a spilled block may hold keys with low <= key < high.
 
     IMPORTANT: only its keys tell where it ends, for the block after it may be of another batch.
     """
-    (first,) = ints(packed.firsts)
-    return first < high and (first >= low or key_at(unpack_blocks(packed), -1) >= low)
+    return block.first < high and (block.first >= low or key_at(decode(block, layout), -1) >= low)
 
 
 def overlapping(lot: Lot, unit: Unit) -> Lot:
@@ -112,8 +110,8 @@ class Asking:
         (name,) = self._lying.names(lot)
         data = memoryview(self._lying.get(name) or b"")
         coded = Coded(lot.firsts, lot.counts, lot.places[:, LENGTH], data)
-        blocks = zip(ints(lot.firsts), lot.counts.tolist(), coded.values(), strict=True)
-        sound = (is_sound(Block(self._depth, *each), self._layout) and not has_bits(each[2]) for each in blocks)
+        blocks = coded.blocks(self._depth)
+        sound = (is_sound(block, self._layout) and not has_bits(block.value) for block in blocks)
         if len(data) == coded.lengths.sum() and all(sound):
             self._losses = 0
             return coded

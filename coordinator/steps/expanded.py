@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.executors.lying import Lying, Pieces
-from hakoiri.coordinator.steps.window import SAMPLED
 from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.storage.layers.readers import SAMPLED
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.transport.lots import LENGTH, NUMBER, Lot, ValueName, join_lots
 

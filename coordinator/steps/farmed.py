@@ -25,11 +25,12 @@ from hakoiri.coordinator.steps.expanded import Ahead, Cut, Expanded
 from hakoiri.coordinator.steps.pace import Pace, Worth
 from hakoiri.coordinator.steps.shelf import Shelves
 from hakoiri.coordinator.steps.step import LayerStep
-from hakoiri.coordinator.steps.window import Layer
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
-from hakoiri.storage.layers.coded import Coded, code_packed, join_coded
+from hakoiri.storage.layers.blocks import Coded, join_blocks
+from hakoiri.storage.layers.readers import Layer
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import Partition, partition_by, weighed
 from hakoiri.worker.layers.shuffle import fits_bitmap
 from hakoiri.worker.tasks import Array
@@ -52,7 +53,7 @@ _NOWHERE = np.empty(0, dtype=np.int64)
 class FarmedStep(LayerStep):
     """The making of a layer by the workers of `executor`; `shelves` say where layers lie, from step to step."""
 
-    _current: Layer
+    _source: Layer
 
     def __init__(
         self, session: Session, depth: Depth, current: Layer, known: list[Layer], pace: Pace,
@@ -62,7 +63,7 @@ class FarmedStep(LayerStep):
         self._lying, self._shelves, self._worth = executor.lying, shelves, worth
         self._asking = Asking(executor, self._layout, depth, self._context.tuning.most_losses)
         self._left_before = executor.lying.left
-        self._workers = self._least_ranges = executor.workers
+        self._workers = executor.workers
         # What a worker sorts, and what lies in Redis of the ranges under way: pieces, known blocks and new ones.
         fitting = max(_LEAST_RANGE, self._asking.share // (_RANGE_BYTES * self._workers))
         self._range_keys = max(1, min(fitting, self._context.tuning.task_bytes // self._layout.bytes))
@@ -93,13 +94,18 @@ class FarmedStep(LayerStep):
         self._expanded = self._found.expanded
         return self._found.partition
 
+    @property
+    def _wanted_ranges(self) -> int:
+        wanted = super()._wanted_ranges
+        return max(wanted, self._workers) if self._load > self._range_keys // 8 else wanted
+
     def _made(self) -> Layer:
         self._pieces = None
         layer = super()._made()
         if layer.size and layer.size == sum(int(lot.counts.sum()) for lot in self._taken):
             self._shelves.remember(layer, self._taken, self._ahead)
         moved = _TIMES_MOVED * (self._lying.left - self._left_before)
-        self._worth.handed_out(self._current.size, moved, self._lying.pace)
+        self._worth.handed_out(self._source.size, moved, self._lying.pace)
         return layer
 
     # First half
@@ -113,19 +119,19 @@ class FarmedStep(LayerStep):
 
         def cuts() -> Iterator[Cut]:
             sent = self._expanded.configurations
-            for cut in self._shelves.of(self._current).cuts(begin, self._chunk_size(self._current.size)):
+            for cut in self._shelves.of(self._source).cuts(begin, self._chunk_size(self._source.size)):
                 yield cut
                 sent += cut.size
                 coming = (sent - self._expanded.configurations + cut.size) * self._expanded.bytes_each
                 if self._checkpoint_is_due or self._lying.filled + coming > self._asking.share:
                     return
 
-        if begin < self._current.size:
+        if begin < self._source.size:
             yield from self._spread_all(cuts())
 
-    @property
-    def _whole_flow(self) -> int | None:
-        return self._with_flow(self._expanded.flows.values())
+    def _add_flows(self) -> None:
+        """Count the moves of what is expanded, which is complete now."""
+        self._flow = total_flow([self._flow, *self._expanded.flows.values()])
 
     def _chunk_size(self, configurations: int) -> int:
         """How many configurations one worker expands at a time, of some."""
@@ -155,7 +161,7 @@ class FarmedStep(LayerStep):
             cuts = iter(lost)
 
     def _spread_request(self, cut: Cut) -> Request[Cut]:
-        shelf = self._shelves.of(self._current)
+        shelf = self._shelves.of(self._source)
         nothing = Lot.empty(self._layout)
         nearby = [nothing]
         if self._puzzle.undirected:
@@ -176,7 +182,7 @@ class FarmedStep(LayerStep):
                 self._session.control.check()
             if waiting:
                 self._recover(waiting)
-        self._flow = self._whole_flow
+        self._add_flows()
         self._expanded.clear()
 
     # Second half
@@ -199,6 +205,7 @@ class FarmedStep(LayerStep):
             self._take_ranges(units)
             if units:
                 self._recover(units)
+        self._add_flows()
 
     def _units(self, number: int) -> list[Unit]:
         """A range in as many units as fit a worker: the sample may have misled, or older keys crowd there."""
@@ -208,8 +215,7 @@ class FarmedStep(LayerStep):
         pieces = self._pieces_of(keys, low, high)
         cuts: list[Key] = []
         if pieces > 1:
-            spilled = (ints(packed.firsts) for packed in self._spill.read(number))
-            firsts = sorted(chain(ints(lot.firsts), *spilled))
+            firsts = sorted([*ints(lot.firsts), *(block.first for block in self._spill.read(number))])
             cuts = sorted({cut for cut in firsts[:: max(1, len(firsts) // pieces)] if low < cut < high})
         units = [Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
         if not keys:
@@ -259,8 +265,7 @@ class FarmedStep(LayerStep):
     def _take_in_coded(self, left: Left, coded: Coded) -> None:
         begin, first = self._partial.size, sum(len(lot.counts) for lot in self._taken)
         *summary, expanded, flow = left.numbers
-        staged = self._store.stage_coded(self._depth, coded, self._partial.index)
-        self._partial = self._partial.plus(np.array(summary), *staged)
+        self._take_in(np.array(summary), coded)
         if not len(coded.firsts):
             return
         self._taken.append(left.blocks)
@@ -275,7 +280,7 @@ class FarmedStep(LayerStep):
 
     def _begin_ahead(self) -> None:
         """Cut the layer after this one, if whoever merges this one is to expand it, too."""
-        size, following = self._expected()
+        size, following = self._expected_sizes()
         # Of a directed puzzle a sample may lead nowhere.
         ends = not len(self._successors) or self._store.manifest.plan
         farms = size and self._context.budget.distributes(size) and not ends
@@ -290,7 +295,7 @@ class FarmedStep(LayerStep):
             self._ahead.partition = partition_by(sample, -(-following // self._chunk_size(following)))
             self._merging_since = time.monotonic()
 
-    def _expected(self) -> tuple[int, int]:
+    def _expected_sizes(self) -> tuple[int, int]:
         """About how many configurations this layer has, and the one after it, if growth goes on changing as it did."""
         before, last, size = (self._store.layer_record(max(0, self._depth - back)).size for back in (3, 2, 1))
         growth, change = size / last, size / last / (last / before)
@@ -318,8 +323,8 @@ class FarmedStep(LayerStep):
 
     def _spilled(self, unit: Unit) -> list[Lot]:
         """The spilled blocks that hold keys of a unit, in Redis for this once."""
-        frames, lots = (packed for packed in self._spill.read(unit.number) if reaches(packed, unit.low, unit.high)), []
-        while some := list(islice(frames, _FRAMES)):
-            coded = join_coded([code_packed(self._depth, packed, self._layout) for packed in some])
-            lots.append(self._lying.put(self._depth, coded))
+        blocks = (each for each in self._spill.read(unit.number) if reaches(each, unit.low, unit.high, self._layout))
+        lots = []
+        while some := list(islice(blocks, _FRAMES)):
+            lots.append(self._lying.put(self._depth, join_blocks(some, self._layout)))
         return lots

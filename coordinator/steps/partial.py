@@ -8,19 +8,24 @@ from hakoiri.storage.layers.spill import SpillFiles
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.tasks import Array
 
+#: Of this record, and of what its spill files hold.
+_VERSION = 2
+
 
 @dataclass(frozen=True)
 class Partial:
     """What is done of a layer.
 
-    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1). `part`
-    is of a layer that is sifted out (`coordinator.steps.sifting`): how many keys others are compared with at a time.
-    `flow` is that of the moves of the keys expanded, where it is summed.
+    `expanded` counts keys of U(N) whose successors are durable in the spill files, in order, and `at` is the next of
+    them, as hexadecimal text, where that is known; `merged` counts ranges of U(N+1).
+    `part` is of a layer that is filtered out of others (`coordinator.steps.filtering`): how many keys these are
+    compared with at a time. `flow` is that of the moves of the keys expanded, where it is summed.
     """
 
     depth: Depth
     partition: dict[str, Any]
     expanded: int = 0
+    at: str = ""
     merged: int = 0
     size: int = 0
     goals: int = 0
@@ -31,10 +36,13 @@ class Partial:
     spilled: SpillFiles = field(default_factory=SpillFiles)
     part: int = 0
     flow: int | None = None
+    version: int = _VERSION
 
     @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> "Partial":
-        """The inverse of ``asdict``."""
+    def from_record(cls, fields: dict[str, Any]) -> "Partial | None":
+        """The inverse of ``asdict``; ``None`` for what another version has left."""
+        if fields.get("version") != _VERSION:
+            return None
         return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
 
     def plus(self, summary: Array, stored: int, index: int) -> "Partial":

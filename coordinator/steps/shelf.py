@@ -11,8 +11,8 @@ import numpy as np
 
 from hakoiri.coordinator.executors.lying import Lying
 from hakoiri.coordinator.steps.expanded import Ahead, Cut
-from hakoiri.coordinator.steps.window import Blocks, Layer
 from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.storage.layers.readers import Blocks, Layer
 from hakoiri.worker.transport.lots import COLUMNS, Lot, ValueName, join_lots
 
 #: Blocks put into one value: some megabytes.

@@ -22,7 +22,7 @@ from hakoiri.coordinator.trees.grown import Grown, chunk_roots, shuffled, tree_d
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import is_increasing, sort_keys
-from hakoiri.storage.layers.blocks import Packed
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import FOUND
@@ -173,10 +173,10 @@ class TreeSearch:
         """Stage what a chunk gave, and commit if the last commit is long ago."""
         solutions, orbits, classes, nodes, microseconds = result[0].tolist()
         lane_0, lane_1 = result[1].tolist()
-        packed = Packed(*result[2:])
-        stored, index = self._store.stage_blocks(chunk, packed, database=FOUND)
+        kept = result[2]
+        stored, index = self._store.stage_blocks(chunk, code_keys(chunk, kept), database=FOUND)
         record = ChunkRecord(
-            chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, int(packed.counts.sum()), index,
+            chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, len(kept), index,
             microseconds, self._state.session,
         )  # fmt: skip
         stage_chunk(self._store, record)

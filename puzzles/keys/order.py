@@ -14,6 +14,8 @@ from hakoiri.puzzles.keys.layout import Key, Keys, layout_of
 
 #: Groups of equal first words up to this length are sorted by insertion; longer ones by numpy, word by word.
 _SHORT = 64
+#: So many times fewer keys than others are looked up among them one by one; else both are walked through.
+_FEW = 32
 
 
 @jit
@@ -130,6 +132,26 @@ def _merge_two(keys: Keys, others: Keys, merged: Keys) -> None:
             other += 1
 
 
+@jit
+def _subtract(keys: Keys, known: Keys) -> int:
+    """Move the keys of an increasing array that increasing `known` does not hold to its front; return how many."""
+    count = 0
+    index = 0
+    place = 0
+    while index < len(keys) and place < len(known):
+        put(keys, count, keys, index)
+        before = less(keys, index, known, place)
+        after = less(known, place, keys, index)
+        count += before
+        index += not after
+        place += not before
+    while index < len(keys):
+        put(keys, count, keys, index)
+        count += 1
+        index += 1
+    return count
+
+
 def sort_keys(keys: Keys) -> Keys:
     """The keys in increasing order. A batch of single numbers is sorted in place and returned, one of wide ones copied.
 
@@ -174,6 +196,18 @@ def lower_bounds(keys: Keys, wanted: Keys) -> NDArray[np.int64]:
     found = np.empty(len(wanted), dtype=np.int64)
     _lower_bounds(keys, wanted, found)
     return found
+
+
+def subtract(keys: Keys, known: Keys) -> Keys:
+    """The keys of one increasing batch that another does not hold; the first is used up."""
+    if len(known) > _FEW * len(keys):
+        return keys[~members(known, keys)]
+    return keys[: _subtract(keys, known)]
+
+
+def difference(keys: Keys, known: Keys) -> Keys:
+    """`subtract`, of a batch that others need yet."""
+    return subtract(keys.copy(), known)
 
 
 def members(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:

@@ -1,94 +1,195 @@
-"""A layer as blocks. One block is one entry of LMDB:
+"""A layer as coded blocks: the one form in which keys lie in LMDB, are spilled, and travel between processes.
 
     LMDB key    depth, four bytes, and the block's first configuration, both big-endian
     LMDB value  CRC-32 of the LMDB key and all that follows; the number of keys; four bytes each, big-endian;
                 then the differences between the keys (`storage.layers.codec`)
 
-so that one seek finds the block that may hold a configuration. A block is broken if its CRC differs, or if its bytes
-are not exactly that number of strictly increasing keys.
+so that one seek finds the block that may hold a configuration. Whoever makes a block makes its checksum too; nobody
+between maker and reader decodes it. A block is broken if its CRC differs, or if its bytes are not exactly that number
+of strictly increasing keys. What is spilled or travels may be coded as bits instead (`storage.layers.bitmap`); its
+number of keys says so.
 """
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.keys.layout import Keys, Layout, ints, layout_of
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
 from hakoiri.storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
-from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.ledger.records import seal, unseal
-from hakoiri.storage.names import block_key, split_block_key
+from hakoiri.storage.names import block_key
 
+Buffer = bytes | bytearray | memoryview
 _COUNT_BYTES = 4
 HEADER_BYTES = 4 + _COUNT_BYTES
 #: With its header, a full block fills sixteen pages of LMDB to the last byte (LMDB's own page header takes 16).
 ROOM_BYTES = 16 * 4096 - 16 - HEADER_BYTES
+#: No block has more bytes than this.
+MOST_BYTES = HEADER_BYTES + ROOM_BYTES
+#: Added to the number of keys of a block whose keys are coded as bits. The store has none of these.
+_BITS = 1 << 31
 
 
-class Packed(NamedTuple):
-    """A strictly increasing batch as coded blocks: what workers send, what is spilled, what the store takes.
-
-    Block b has the keys from ``firsts[b]`` on, ``counts[b]`` of them, and the differences
-    ``data[ends[b - 1]:ends[b]]``. `counts` and `ends` are int64.
-    """
+class Coded(NamedTuple):
+    """Blocks in increasing order: their first keys, how many keys and how many bytes each has (int64), their values."""
 
     firsts: Keys
     counts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    data: Bytes
+    lengths: NDArray[np.int64]
+    data: memoryview
 
-    def parts(self) -> Iterator[tuple[int, int, Bytes]]:
-        """(first key, how many keys, their differences) of each block."""
+    @classmethod
+    def empty(cls, layout: Layout) -> "Coded":
+        """No blocks."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(layout.empty(0), nothing, nothing, memoryview(b""))
+
+    def values(self) -> Iterator[memoryview]:
+        """The LMDB value of each block."""
         begin = 0
-        for first, count, end in zip(ints(self.firsts), self.counts.tolist(), self.ends.tolist(), strict=True):
-            yield first, count, self.data[begin:end]
-            begin = end
+        for length in self.lengths.tolist():
+            yield self.data[begin : begin + length]
+            begin += length
+
+    def blocks(self, number: int) -> Iterator["Block"]:
+        """Each block, as one of layer `number`."""
+        for first, count, value in zip(ints(self.firsts), self.counts.tolist(), self.values(), strict=True):
+            yield Block(number, first, count, value)
+
+    def between(self, begin: int, end: int) -> "Coded":
+        """The blocks from number `begin` to number `end`, which is not among them."""
+        low, high = int(self.lengths[:begin].sum()), int(self.lengths[:end].sum())
+        chosen = slice(begin, end)
+        return Coded(self.firsts[chosen], self.counts[chosen], self.lengths[chosen], self.data[low:high])
 
 
-def pack_blocks(keys: Keys) -> Packed:
-    """The distinct keys of a sorted batch, in blocks of the size that the store likes."""
+class Block(NamedTuple):
+    """One coded block: the layer that it is made for, its first key, how many keys it has (`size`), its LMDB value."""
+
+    number: int
+    first: Key
+    size: int
+    value: Buffer
+
+
+def code_keys(number: int, keys: Keys) -> Coded:
+    """The distinct keys of a sorted batch, for layer `number`."""
     layout = layout_of(keys)
-    room = np.empty(min(ROOM_BYTES, len(keys) * longest_varint(layout) + longest_varint(layout)), dtype=np.uint8)
-    begins, counts, pieces = [], [], []
-    begin = 0
-    while begin < len(keys):
+
+    def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
         end, count, differences = encode_block(keys, begin, room, layout)
-        begins.append(begin)
-        counts.append(count)
-        pieces.append(differences.copy())
-        begin = end
-    data = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint8)
-    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
-    return Packed(keys[np.array(begins, dtype=np.int64)], np.array(counts, dtype=np.int64), ends, data)
+        return end, count, len(differences)
+
+    begins, counts, lengths, data = _code(0, len(keys), len(keys), longest_varint(layout), encode)
+    firsts = keys[np.array(begins, dtype=np.int64)]
+    return _sealed(number, firsts, counts, lengths, data)
 
 
-def unpack_blocks(packed: Packed) -> Keys:
-    """The keys again; `DamagedError` if the bytes of a block are not its keys."""
-    layout = layout_of(packed.firsts)
-    blocks = [decode_block(data, first, count, layout) for first, count, data in packed.parts()]
-    sound = [block for block in blocks if block is not None]
-    if len(sound) != len(blocks):
-        raise DamagedError("packed keys are damaged")
-    return np.concatenate(sound) if sound else layout.empty(0)
+def code_bits(number: int, words: Words, base: Key, filled: int, layout: Layout) -> Coded:
+    """The keys of a bitmap, `filled` >= 1 of whose words have any, coded as bits; bit 0 stands for `base`."""
+    end = len(words) * WORD_BITS
+
+    def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
+        return encode_bits(words, begin, end, room)
+
+    # Where the first bit is: nothing fits into no room.
+    begin, *_ = encode(0, np.empty(0, dtype=np.uint8))
+    begins, counts, lengths, data = _code(begin, end, filled, MOST_WORD_BYTES, encode)
+    return _sealed(number, layout.pack([base + place for place in begins]), counts, lengths, data, _BITS)
 
 
-def encode_entries(depth: Depth, packed: Packed) -> Iterator[tuple[bytes, bytes]]:
-    """The LMDB entries of some blocks of a layer, in order."""
-    key_bytes = layout_of(packed.firsts).bytes
-    for first, count, differences in packed.parts():
-        name = block_key(depth, first, key_bytes)
-        yield name, seal(count.to_bytes(_COUNT_BYTES, "big") + differences.tobytes(), name)
+def join_coded(parts: Sequence[Coded]) -> Coded:
+    """The blocks of all of them in turn; there is at least one."""
+    if len(parts) == 1:
+        return parts[0]
+    *columns, data = zip(*parts, strict=True)
+    firsts, counts, lengths = map(np.concatenate, columns)
+    return Coded(firsts, counts, lengths, memoryview(b"".join(data)))
 
 
-def decode_entry(name: bytes, value: memoryview, layout: Layout) -> Keys:
-    """The keys of one entry; `DamagedError` names the layer and the block's first configuration."""
-    depth, first = split_block_key(name)
-    what = f"layer {depth}, block {first:#x}"
-    payload = unseal(value, what, name)
-    count = int.from_bytes(payload[:_COUNT_BYTES], "big")
-    keys = decode_block(payload[_COUNT_BYTES:], first, count, layout)
+def join_blocks(blocks: Sequence[Block], layout: Layout) -> Coded:
+    """Some blocks of one layer together."""
+    numbers = np.array([[block.size, len(block.value)] for block in blocks], dtype=np.int64).reshape(-1, 2)
+    data = memoryview(b"".join(block.value for block in blocks))
+    return Coded(layout.pack([block.first for block in blocks]), numbers[:, 0], numbers[:, 1], data)
+
+
+def count_of(value: Buffer) -> int:
+    """How many keys an LMDB value says that it has."""
+    return int.from_bytes(value[4:HEADER_BYTES], "big") % _BITS
+
+
+def has_bits(value: Buffer) -> bool:
+    """Whether the keys of a block are coded as bits."""
+    return len(value) > 4 and value[4] & 0x80 != 0
+
+
+def decode(block: Block, layout: Layout) -> Keys:
+    """The keys of a block; `DamagedError` if a byte of it differs."""
+    keys = None
+    if is_sound(block, layout):
+        data = memoryview(block.value)[HEADER_BYTES:]
+        if not has_bits(block.value):
+            keys = decode_block(data, block.first, block.size, layout)
+        elif layout.words == 1:
+            keys = list_coded(data, block.first // WORD_BITS * WORD_BITS, layout.empty(block.size))
     if keys is None:
-        raise DamagedError(f"{what} is damaged: its bytes are not {count} increasing keys")
+        raise _damaged(block, layout)
     return keys
+
+
+def set_decoded(block: Block, words: Words, base: Key, layout: Layout) -> None:
+    """Set those keys of a block that is coded as bits that a bitmap from `base` on has; raises as `decode` does."""
+    number = block.first // WORD_BITS - base // WORD_BITS
+    if not is_sound(block, layout) or set_coded(memoryview(block.value)[HEADER_BYTES:], words, number) != block.size:
+        raise _damaged(block, layout)
+
+
+def _damaged(block: Block, layout: Layout) -> DamagedError:
+    wrong = f"its bytes are not {block.size} increasing keys" if is_sound(block, layout) else "its checksum differs"
+    return DamagedError(f"layer {block.number}, block {block.first:#x} is damaged: {wrong}")
+
+
+def is_sound(block: Block, layout: Layout) -> bool:
+    """Whether the checksum of a block and its number of keys are right."""
+    value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
+    checksum = int.from_bytes(value[:4], "big")
+    return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
+
+
+def _code(
+    begin: int, end: int, items: int, longest: int, encode: Callable[[int, Bytes], tuple[int, int, int]]
+) -> tuple[list[int], list[int], list[int], Bytes]:
+    """Where each block begins, how many keys it has, how many bytes with its header, and all bytes, with room for them.
+
+    Of `items` none takes more than `longest` bytes.
+    """
+    # Every block but the last takes nearly all of its room.
+    blocks = items * longest // (ROOM_BYTES - longest) + 1
+    data = np.empty(items * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
+    begins, counts, lengths, used = [], [], [], 0
+    while begin < end:
+        room = data[used + HEADER_BYTES :][:ROOM_BYTES]
+        begins.append(begin)
+        begin, keys, length = encode(begin, room)
+        counts.append(keys)
+        lengths.append(HEADER_BYTES + length)
+        used += HEADER_BYTES + length
+    return begins, counts, lengths, data[:used]
+
+
+def _sealed(number: int, firsts: Keys, counts: list[int], lengths: list[int], data: Bytes, kind: int = 0) -> Coded:
+    """Write the headers before the keys, whose `kind` is added to how many there are."""
+    view, used = data.data, 0
+    key_bytes = layout_of(firsts).bytes
+    for first, count, length in zip(ints(firsts), counts, lengths, strict=True):
+        value = view[used : used + length]
+        value[4:HEADER_BYTES] = (kind + count).to_bytes(_COUNT_BYTES, "big")
+        value[:4] = zlib.crc32(value[4:], zlib.crc32(block_key(number, first, key_bytes))).to_bytes(4, "big")
+        used += length
+    numbers = np.array([counts, lengths], dtype=np.int64)
+    return Coded(firsts, numbers[0], numbers[1], view)

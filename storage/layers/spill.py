@@ -1,26 +1,25 @@
 """Scratch files of a long layer: what its expansion gave and memory did not hold, by key range, until it is merged.
 
-``<run>/spill/<depth>-<range>`` is a sequence of frames, each a block of strictly increasing keys:
+``<run>/spill/<depth>-<range>`` is a sequence of frames, each a header and a block (`storage.layers.blocks`):
 
-    number of bytes after the first eight, four bytes; CRC-32 of the frame's place and all that follows, four bytes;
-    the first key; the number of keys, four bytes; all big-endian; the differences (`storage.layers.codec`)
+    CRC-32 of the frame's place and the rest of the header; the number of bytes of the block's value; four bytes each,
+    big-endian; the block's first key
+    the value of a block of layer <depth>
 
 The place of a frame is the name of its file and its offset there, eight bytes, so that no frame of another layer or
 range can pass for it, whatever a failed removal has left behind.
 
 Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
-run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if its CRC or
+run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if a CRC or
 its length differs. Nothing here is needed once the layer is committed.
 """
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
-
-import numpy as np
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
@@ -30,14 +29,13 @@ from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.inside import make_folder, names_inside, open_inside, remove_folder, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import Packed, unpack_blocks
-from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.layers.blocks import Block, Coded, count_of, decode, is_sound
 from hakoiri.storage.ledger.lock import require_held
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.ledger.records import seal, unseal
 from hakoiri.storage.names import SPILL_FOLDER
 
-_WORD = 4
+_CRC, _WORD = 4, 4
 _OFFSET_BYTES = 8
 
 
@@ -60,7 +58,7 @@ class Spill:
     """The spill files of the making of layer `depth`. Appended to by the one driver of the run; read by its threads."""
 
     def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
-        self._run, self._layout, self._depth = directory, layout, depth
+        self._run, self.layout, self._depth = directory, layout, depth
         self.files = SpillFiles()
         #: The files appended to since they were last made durable.
         self._unsynced: set[str] = set()
@@ -72,11 +70,11 @@ class Spill:
     def keys_in(self, number: int) -> int:
         return self.files.keys.get(str(number), 0)
 
-    def append(self, number: int, packed: Packed | Coded) -> None:
-        """Write a strictly increasing batch to the file of a range. Raises `DiskFullError` before room runs out."""
+    def append(self, number: int, coded: Coded) -> None:
+        """Write blocks of the layer to the file of a range. Raises `DiskFullError` before room runs out."""
         lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
         begin = lengths.get(name, 0)
-        raw = self._frames(number, packed, begin)
+        raw = self._frames(number, coded, begin)
         require_free(self._run, len(raw))
         require_held(self._run)
         with translated(self._run):
@@ -86,12 +84,12 @@ class Spill:
                 file.truncate(begin)
                 file.write(raw)
         lengths[name] = begin + len(raw)
-        keys[name] = keys.get(name, 0) + int(packed.counts.sum())
+        keys[name] = keys.get(name, 0) + int(coded.counts.sum())
         self.files = SpillFiles(lengths, keys)
         self._unsynced.add(name)
 
-    def read(self, number: int) -> Iterator[Packed]:
-        """The batches of a range, in no order among them; `DamagedError` for a broken frame."""
+    def read(self, number: int) -> Iterator[Block]:
+        """The blocks of a range, in no order among them; `DamagedError` for a broken frame."""
         length = self.files.lengths.get(str(number), 0)
         if not length:
             return
@@ -100,12 +98,18 @@ class Spill:
                 yield self._read_frame(file, number)
 
     def read_between(self, number: int, low: Key, high: Key) -> Iterator[Keys]:
-        """The keys of a range with low <= key < high, batch by batch."""
-        for packed in self.read(number):
-            try:
-                yield slice_between(unpack_blocks(packed), low, high)
-            except DamagedError as error:
-                raise self._broken(number) from error
+        """The keys of a range with low <= key < high, block by block."""
+        with self.decoding(number):
+            for block in self.read(number):
+                yield slice_between(decode(block, self.layout), low, high)
+
+    @contextmanager
+    def decoding(self, number: int) -> Iterator[None]:
+        """Within this, `DamagedError` for a block of a range names its file, and what to do."""
+        try:
+            yield
+        except DamagedError as error:
+            raise self._broken(number) from error
 
     def forget_below(self, first: int) -> None:
         """Remove the files of the ranges before range `first`."""
@@ -156,28 +160,23 @@ class Spill:
     def _place(self, number: int, offset: int) -> bytes:
         return f"{self._depth}-{number}".encode() + offset.to_bytes(_OFFSET_BYTES, "big")
 
-    def _frames(self, number: int, packed: Packed | Coded, offset: int) -> bytes:
+    def _frames(self, number: int, coded: Coded, offset: int) -> bytes:
         raw = bytearray()
-        for first, count, differences in packed.parts():
-            rest = first.to_bytes(self._layout.bytes, "big") + count.to_bytes(_WORD, "big") + differences.tobytes()
-            raw += len(rest).to_bytes(_WORD, "big") + seal(rest, self._place(number, offset + len(raw)))
+        for block in coded.blocks(self._depth):
+            header = len(block.value).to_bytes(_WORD, "big") + block.first.to_bytes(self.layout.bytes, "big")
+            raw += seal(header, self._place(number, offset + len(raw))) + block.value
         return bytes(raw)
 
-    def _read_frame(self, file: IO[bytes], number: int) -> Packed:
+    def _read_frame(self, file: IO[bytes], number: int) -> Block:
         place = self._place(number, file.tell())
-        length = int.from_bytes(file.read(_WORD), "big")
-        width = self._layout.bytes
-        try:
-            rest = unseal(file.read(_WORD + length), "frame", place)
-        except DamagedError as error:
-            raise self._broken(number) from error
-        # The length is under no checksum, and of the last frame all that is left is read, however long it says it is.
-        if len(rest) != length or length < width + _WORD:
-            raise self._broken(number)
-        count = int.from_bytes(rest[width : width + _WORD], "big")
-        data = np.frombuffer(rest, dtype=np.uint8, offset=width + _WORD)
-        counts, ends = (np.array([value], dtype=np.int64) for value in (count, len(data)))
-        return Packed(self._layout.from_big_endian(rest[:width]), counts, ends, data)
+        with self.decoding(number):
+            header = unseal(file.read(_CRC + _WORD + self.layout.bytes), "frame", place)
+            length, first = (int.from_bytes(part, "big") for part in (header[:_WORD], header[_WORD:]))
+            value = file.read(length)
+            block = Block(self._depth, first, count_of(value), value)
+            if len(value) != length or not is_sound(block, self.layout):
+                raise self._broken(number)
+            return block
 
     def _broken(self, number: int) -> DamagedError:
         run = self._run.name

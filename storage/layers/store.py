@@ -9,8 +9,7 @@ import numpy as np
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, members, slice_between
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
-from hakoiri.storage.layers.coded import Coded, count_of
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
@@ -60,26 +59,20 @@ class RunStore(Ledger):
             name = mine[-1][0] + b"\0" if len(mine) == most else None
             most = min(2 * most, _BATCH)
             for found, value in mine:
-                yield self.decode(found, value)
+                yield self.decode(_block(found, value))
 
-    def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> Coded:
-        """The blocks of a layer that begin with `firsts`, which are neighbours, without a look inside."""
-        values = [value for _, value in self.entries(number, firsts, database)]
-        numbers = np.array([[count_of(value) for value in values], list(map(len, values))], dtype=np.int64)
-        return Coded(self.layout.pack(firsts), numbers[0], numbers[1], memoryview(b"".join(values)))
-
-    def entries(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[tuple[bytes, bytes]]:
-        """The names and values of the same; any thread may `decode` them."""
+    def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[Block]:
+        """The blocks of a layer that begin with `firsts`, which are neighbours; any thread may `decode` them."""
         names = [block_key(number, first, self.layout.bytes) for first in firsts]
         entries = self._environment.entries(database, names[0], len(names)) if names else []
         if [name for name, _ in entries] != names:
             raise self._damaged(f"layer {number} has changed while it was read")
-        return entries
+        return [_block(*entry) for entry in entries]
 
-    def decode(self, name: bytes, value: bytes) -> Keys:
-        """The keys of an entry."""
+    def decode(self, block: Block) -> Keys:
+        """The keys of a block."""
         try:
-            return decode_entry(name, memoryview(value), self.layout)
+            return decode(block, self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
 
@@ -112,7 +105,7 @@ class RunStore(Ledger):
             value = None if name is None else self.read(database, name)
             if name is None or value is None:
                 return found
-            block, end = self.decode(name, value), len(keys)
+            block, end = self.decode(_block(name, value)), len(keys)
             # All keys before the next block are decided by this one, also those beyond its last.
             if key_at(keys, -1) > key_at(block, -1):
                 following = self._environment.name_after(database, name, number_key(number))
@@ -130,27 +123,18 @@ class RunStore(Ledger):
 
     def put_layer(self, depth: Depth, keys: Keys, goals: int, flow: int | None = None) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
-        stored, index = self.stage_blocks(depth, pack_blocks(keys))
+        stored, index = self.stage_blocks(depth, code_keys(depth, keys))
         digest, session = digest_text(lanes_of(keys)), self.state.session
         record = LayerRecord(depth, len(keys), digest, goals, stored, index, session, flow)
         self.stage_layer(record)
         return record
 
-    def stage_blocks(self, number: Depth, packed: Packed, index: int = 0, database: bytes = BLOCKS) -> tuple[int, int]:
+    def stage_blocks(self, number: Depth, coded: Coded, index: int = 0, database: bytes = BLOCKS) -> tuple[int, int]:
         """Stage some blocks of a layer, in increasing order; how many bytes, and the index with them added to it."""
-        stored = 0
-        for name, value in encode_entries(number, packed):
-            self.stage(database, name, value)
-            stored += len(name) + len(value)
-            index = zlib.crc32(name, index)
-        return stored, index
-
-    def stage_coded(self, number: Depth, coded: Coded, index: int = 0) -> tuple[int, int]:
-        """`stage_blocks` for blocks that are coded already."""
         stored, key_bytes = 0, self.layout.bytes
         for first, value in zip(ints(coded.firsts), coded.values(), strict=True):
             name = block_key(number, first, key_bytes)
-            self.stage(BLOCKS, name, bytes(value))
+            self.stage(database, name, bytes(value))
             stored += len(name) + len(value)
             index = zlib.crc32(name, index)
         return stored, index
@@ -177,3 +161,8 @@ class RunStore(Ledger):
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
         return self._environment.name_around(database, block_key(number, key, self.layout.bytes), number_key(number))
+
+
+def _block(name: bytes, value: bytes) -> Block:
+    """An entry of LMDB."""
+    return Block(*split_block_key(name), count_of(value), value)

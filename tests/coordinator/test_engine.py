@@ -23,9 +23,10 @@ from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps import pace, step
-from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps import pace
+from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.coordinator.steps.farmed import FarmedStep
+from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Worth
 from hakoiri.coordinator.steps.shelf import Ahead
 from hakoiri.coordinator.steps.step import LayerStep
@@ -37,7 +38,8 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
-from hakoiri.worker.layers.marks import Marks
+from hakoiri.worker.layers import ranges
+from hakoiri.worker.layers.ranges import Bitmap
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
@@ -45,17 +47,18 @@ from tests.support.toy import DeadEnds, Toy
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (
     (LayerStep, "run"),
-    (LayerStep, "_spill_all"),
+    (LocalStep, "_spill_all"),
     (LayerStep, "_save"),
     (Spill, "append"),
-    (Marks, "mark"),
-    (Buckets, "add_scattered"),
+    (Bitmap, "fill"),
+    (Exchange, "add"),
     (FarmedStep, "_spread_all"),
     (FarmedStep, "_spill_all"),
     (FarmedStep, "_recover"),
     (Plane, "leave_out"),
+    (Exchange, "put"),
     (Ahead, "add"),
-    (Buckets, "cut_again"),
+    (Exchange, "cut_again"),
     (ClosedSet, "_put_away"),
 )
 
@@ -71,10 +74,12 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
     if manner == "default":
         return set()
     farmed, dense = MANNERS[manner].elsewhere, layout in ("u32", "u64") and keys in ("low", "high")
-    passed = {"run", "_spread_all" if farmed else "mark" if dense else "add_scattered"}
+    passed = {"run", "_spread_all" if farmed else "fill" if dense else "add"}
     if manner in ("durable", "farmed, durable") or (manner == "farmed in passes" and directed == "no"):
         passed |= {"_spill_all", "append"}
     if not dense and (manner == "starving" or (manner == "spilling" and directed == "no")):
+        passed |= {"put"}
+    if manner == "starving" and directed == "no" and keys in ("clumped", "spread"):
         passed |= {"append"}
     if manner == "farmed on frail hosts":
         passed |= {"_recover", "leave_out"}
@@ -127,18 +132,18 @@ def test_the_layers_are_those_of_a_plain_search(
 
 @pytest.mark.parametrize("manner", ["chunks", "starving", "durable"])
 @pytest.mark.parametrize("directed", ["no", "yes"])
-def test_bitmaps_of_a_part_move_on_with_the_keys(
+def test_bitmaps_that_do_not_all_fit_are_coded_one_by_one(
     directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one of all keys would not fit: what is marked of a part is put away before the next begins."""
-    options, some = {"layout": "u32", "keys": "low", "directed": directed}, step.marks_for
+    options = {"layout": "u32", "keys": "low", "directed": directed}
     resources = MANNERS[manner].take(monkeypatch, "u32")
-    monkeypatch.setattr(step, "marks_for", lambda sample, expected, _, threads: some(sample, expected, 16, threads))
-    calls = spied(monkeypatch, (Marks, "move"), (Spill, "append"))
+    plan = Exchange.plan_bitmaps
+    monkeypatch.setattr(Exchange, "plan_bitmaps", lambda *given: plan(*given) and False)
+    calls = spied(monkeypatch, (ranges, "code_window"), (Exchange, "put"))
     directory = new_run(tmp_path, options)
     driven(directory, resources)
     assert_as_expected(directory, options)
-    assert min(calls["move"], calls["append"]) > 10
+    assert min(calls["code_window"], calls["put"]) > 10
 
 
 def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,14 +168,14 @@ def test_layers_that_cost_less_than_handing_them_out_are_made_here(
     monkeypatch.setattr(pace, "_JOB_SECONDS", seconds)
     monkeypatch.setattr(pace, "_ENOUGH", 1)
     monkeypatch.setattr(resources_module, "SEND_FROM", 40)
-    calls = spied(monkeypatch, (FarmedStep, "_spread_all"), (Buckets, "add_scattered"))
+    calls = spied(monkeypatch, (FarmedStep, "_spread_all"), (Exchange, "add"))
     said: list[str] = []
     before_call(monkeypatch, Session, "tell", lambda _, progress: said.append(progress.headline))
     options = {"layout": "u32", "keys": "spread", "directed": "no"}
     directory = new_run(tmp_path, options)
     places = driven(directory, resources).places
     assert_as_expected(directory, options)
-    assert set(calls) == {"add_scattered" if here else "_spread_all"}
+    assert set(calls) == {"add" if here else "_spread_all"}
     assert any("made here: 0." in text and "s to hand it out" in text for text in said) == here
     with RunStore(directory) as store:
         sizes = [record.size for record in store.layer_records()]

@@ -13,7 +13,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.coded import Block
+from hakoiri.storage.layers.blocks import Block
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key

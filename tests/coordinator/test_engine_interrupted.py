@@ -14,7 +14,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.steps.asking import Asking
-from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.engine.translation import disk_full
 from hakoiri.storage.errors import StorageError
@@ -96,12 +96,12 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resources = manners("starving")
-    pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
+    pieces = calls_of([(Exchange, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
     for piece in range(2, pieces, 4):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
-            before_call(patch, Buckets, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
+            before_call(patch, Exchange, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
             stopped += driven(directory, resources, control).status == "interrupted"
         driven(directory, resources)
         assert_as_expected(directory, options)
@@ -125,7 +125,7 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a commit on a full disk": ("durable", (Ledger, "commit"), disk_full(Path())),
     "a spill on a full disk": ("durable", (Spill, "append"), disk_full(Path())),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
-    "a task": ("durable", (Buckets, "add_scattered"), TaskError("a worker lost its mind")),
+    "a task": ("durable", (Exchange, "add"), TaskError("a worker lost its mind")),
     "a worker's task": ("farmed, durable", (Asking, "fetch"), TaskError("a worker lost its mind")),
 }
 

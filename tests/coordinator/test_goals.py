@@ -1,6 +1,5 @@
 """Goal distances by a search from all goals at once: those of a plain search, in every manner, whatever happens."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
@@ -24,16 +23,16 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.steps.sifting import SiftingStep
+from hakoiri.coordinator.steps.filtering import FilterStep, _Piece
 from hakoiri.coordinator.steps.step import LayerStep
-from hakoiri.coordinator.steps.window import HeldLayer
 from hakoiri.puzzles.contract import Choice, Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.readers import HeldLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
@@ -143,10 +142,10 @@ def test_the_distances_are_those_of_a_plain_search(
 ) -> None:
     directory = new_distances(tmp_path, options)
     resources = MANNERS[manner].take(monkeypatch, options["layout"])
-    passed = spied(monkeypatch, (SiftingStep, "_expand_some"), (LayerStep, "run"))
+    passed = spied(monkeypatch, (FilterStep, "_expand_some"), (LayerStep, "run"))
     driven(directory, resources)
     assert_right(directory, options)
-    # By passes where the memory is too little for the moves, else only the goals are sifted out.
+    # By passes where the memory is too little for the moves, else only the goals are filtered out.
     if options["directed"] == "yes":
         assert (passed["_expand_some"] > 1) == (resources.memory is not None)
     report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
@@ -265,7 +264,7 @@ def test_a_repair_leaves_nothing_of_a_layer_that_was_begun(kind: str, tmp_path: 
     driven(directory, Resources())
     with RunStore(directory) as store:
         spill = Spill(directory, store.layout, store.state.depth + 1)
-        spill.append(0, pack_blocks(store.layer(1)))
+        spill.append(0, code_keys(store.state.depth + 1, store.layer(1)))
     assert (directory / SPILL_FOLDER).exists()
     drive(directory, Resources(), Control(), SilentObserver(), repair=True)
     assert not (directory / SPILL_FOLDER).exists()
@@ -290,7 +289,7 @@ def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, mon
     """Up to 5 predecessors of 4 bytes each, in 100 bytes."""
     layout, made = LAYOUTS["u32"], list[str]()
     monkeypatch.setattr(search, "small_step_back", lambda *_: made.append("at once") or layout.empty(0))
-    monkeypatch.setattr(search, "RetractingStep", lambda *_: made.append("by a step"))
+    monkeypatch.setattr(search, "UnmoveStep", lambda *_: made.append("by a step"))
     searching, shares = GoalSearch.__new__(GoalSearch), SimpleNamespace(bucket_bytes=100)
     context = SimpleNamespace(budget=SimpleNamespace(distributes=lambda count: False), shares=shares)
     vars(searching).update(
@@ -302,21 +301,20 @@ def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, mon
     assert made == ["at once" if at_once else "by a step"]
 
 
-def test_what_is_sifted_is_sifted_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_filters_look_at_a_range_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"layout": "u32", "keys": "spread", "directed": "yes", "size": "240"}
-    directory, taken = new_distances(tmp_path, options), list[int]()
-    resources, expand = MANNERS["chunks"].take(monkeypatch, "u32"), SiftingStep._expand_some
+    directory, looked = new_distances(tmp_path, options), list[int]()
+    resources, keys_in = MANNERS["chunks"].take(monkeypatch, "u32"), _Piece.keys
 
-    def counted(step: SiftingStep, begin: int) -> Iterator[int]:
-        for count in expand(step, begin):
-            taken.append(count)
-            yield count
+    def counted(piece: _Piece) -> Keys:
+        keys = keys_in(piece)
+        looked.append(len(keys))
+        return keys
 
-    monkeypatch.setattr(SiftingStep, "_expand_some", counted)
+    monkeypatch.setattr(_Piece, "keys", counted)
     driven(directory, resources)
-    assert len(taken) > 10
-    # Half a chunk or more, of those that are not known yet.
-    assert max(taken) < 30
+    assert len(looked) > 10
+    assert max(looked) < 60
 
 
 @pytest.mark.parametrize("kind", ["usual_run", "merged_run", pytest.param("whole_run", marks=pytest.mark.slow)])

@@ -12,7 +12,7 @@ from hakoiri.coordinator.executors.lying import Lying
 from hakoiri.coordinator.executors.plane import Plane
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.keys.layout import LAYOUTS
-from hakoiri.storage.layers.coded import code_keys
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.worker.transport import depots
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, without_password
 from hakoiri.worker.transport.depots import MAIN, depot_number

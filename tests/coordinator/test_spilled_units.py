@@ -9,7 +9,7 @@ import pytest
 from hakoiri.coordinator.steps.asking import Asking, Unit, overlapping
 from hakoiri.coordinator.steps.farmed import reaches
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.transport.lots import COLUMNS, NUMBER, VALUE, Lot
 
@@ -21,7 +21,9 @@ from hakoiri.worker.transport.lots import COLUMNS, NUMBER, VALUE, Lot
 )
 def test_a_spilled_block_reaches_to_its_last_key(name: str, low: Key, high: Key, expected: bool) -> None:
     """Whatever stands after it in its file: that may be another batch, which begins later and ends sooner."""
-    assert reaches(pack_blocks(LAYOUTS[name].pack([10, 40, 90])), low, high) == expected
+    layout = LAYOUTS[name]
+    (block,) = code_keys(3, layout.pack([10, 40, 90])).blocks(3)
+    assert reaches(block, low, high, layout) == expected
 
 
 def test_blocks_of_a_unit_are_those_that_do_not_end_before_it() -> None:

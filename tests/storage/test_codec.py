@@ -14,11 +14,11 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
-from hakoiri.storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
 from hakoiri.storage.ledger.manifest import Manifest, known_fields
 from hakoiri.storage.ledger.records import pack_record, seal, unpack_record, unseal
-from hakoiri.storage.names import block_key, split_block_key
+from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
@@ -178,18 +178,15 @@ def test_a_long_layer_survives_its_blocks(layout: Layout) -> None:
     else:
         keys = words[np.lexsort(words.T[::-1])]
     keys = np.concatenate([layout.pack([0]), keys, layout.pack([layout.greatest])])
-    packed = pack_blocks(keys)
-    entries = list(encode_entries(3, packed))
-    names = [name for name, _ in entries]
-    assert len(entries) > 5
-    assert names == sorted(set(names))
-    assert all(split_block_key(name)[0] == 3 for name in names)
-    assert max(len(value) for _, value in entries) <= 16 * 4096 - 16
-    assert min(len(value) for _, value in entries[:-1]) > 16 * 4096 - 30 - longest_varint(layout)
-    decoded = [decode_entry(name, memoryview(value), layout) for name, value in entries]
-    assert [ints(block[:1])[0] for block in decoded] == [split_block_key(name)[1] for name in names]
+    coded = code_keys(3, keys)
+    values = list(coded.values())
+    assert len(values) > 5
+    assert ints(coded.firsts) == sorted(set(ints(coded.firsts)))
+    assert max(map(len, values)) <= 16 * 4096 - 16
+    assert min(map(len, values[:-1])) > 16 * 4096 - 30 - longest_varint(layout)
+    decoded = [decode(block, layout) for block in coded.blocks(3)]
+    assert [ints(block[:1])[0] for block in decoded] == ints(coded.firsts)
     assert (np.concatenate(decoded) == keys).all()
-    assert (unpack_blocks(packed) == keys).all()
 
 
 @st.composite
@@ -250,61 +247,56 @@ def test_arbitrary_bytes_are_some_bits_or_none(data: bytes) -> None:
 
 @every_layout
 def test_an_empty_layer_has_no_blocks(layout: Layout) -> None:
-    packed = pack_blocks(layout.empty(0))
-    assert list(encode_entries(0, packed)) == []
-    assert layout.holds(unpack_blocks(packed))
-    assert len(unpack_blocks(packed)) == 0
+    for coded in (code_keys(0, layout.empty(0)), join_blocks([], layout), Coded.empty(layout)):
+        assert list(coded.blocks(0)) == []
+        assert layout.holds(coded.firsts)
+        assert len(coded.firsts) == len(coded.data) == 0
 
 
 @given(key_batches())
-def test_packed_keys_survive(keys: Keys) -> None:
-    packed = pack_blocks(keys)
-    assert ints(unpack_blocks(packed)) == ints(keys)
-    assert int(packed.counts.sum()) == len(keys)
-    assert [part for part, *_ in packed.parts()] == ints(packed.firsts)
-
-
-@given(key_batches(), st.data())
-def test_packed_keys_that_were_changed_are_others_or_refused(keys: Keys, data: st.DataObject) -> None:
-    packed = pack_blocks(keys)
-    wrong = data.draw(st.sampled_from(["more", "fewer", "cut", "spoiled"]))
-    if wrong in ("more", "fewer"):
-        packed = packed._replace(counts=packed.counts + (1 if wrong == "more" else -1))
-    elif len(packed.data) and wrong == "cut":
-        packed = Packed(packed.firsts, packed.counts, packed.ends - 1, packed.data[:-1])
-    elif len(packed.data):
-        spoiled = np.frombuffer(
-            flipped(packed.data.tobytes(), data.draw(st.integers(0, 8 * len(packed.data) - 1))), np.uint8
-        )
-        packed = packed._replace(data=spoiled)
-    expected = [
-        decoded_by_the_book(raw.tobytes(), first, count, layout_of(keys)) for first, count, raw in packed.parts()
-    ]
-    if None in expected:
-        with pytest.raises(DamagedError, match="packed keys are damaged"):
-            unpack_blocks(packed)
-    else:
-        assert ints(unpack_blocks(packed)) == expected[0]
+def test_blocks_joined_again_are_what_they_were(keys: Keys) -> None:
+    layout = layout_of(keys)
+    coded = code_keys(9, keys)
+    assert int(coded.counts.sum()) == len(keys)
+    joined = join_blocks(list(coded.blocks(9)), layout)
+    assert [ints(decode(block, layout)) for block in joined.blocks(9)] == [ints(keys)]
+    assert bytes(joined.data) == bytes(coded.data)
 
 
 @given(key_batches(), st.data())
 def test_a_damaged_or_misplaced_block_is_named(keys: Keys, data: st.DataObject) -> None:
     layout, first = layout_of(keys), ints(keys[:1])[0]
-    ((name, value),) = encode_entries(7, pack_blocks(keys))
+    (block,) = code_keys(7, keys).blocks(7)
+    value = bytes(block.value)
     bit = data.draw(st.integers(0, 8 * len(value) - 1))
-    other = block_key(data.draw(st.integers(0, 9).filter(lambda depth: depth != 7)), first, layout.bytes)
+    depth = data.draw(st.integers(0, 9).filter(lambda depth: depth != 7))
     with pytest.raises(DamagedError, match=rf"layer 7, block {first:#x} is damaged"):
-        decode_entry(name, memoryview(flipped(value, bit)), layout)
-    with pytest.raises(DamagedError, match="is damaged"):
-        decode_entry(other, memoryview(value), layout)
-    with pytest.raises(DamagedError, match="is damaged"):
-        decode_entry(name, memoryview(value)[: data.draw(st.integers(0, len(value) - 1))], layout)
+        decode(block._replace(value=flipped(value, bit)), layout)
+    for wrong in (
+        block._replace(number=depth),
+        block._replace(value=value[: data.draw(st.integers(0, len(value) - 1))]),
+        block._replace(size=block.size + data.draw(st.sampled_from([-1, 1]))),
+    ):
+        with pytest.raises(DamagedError, match="is damaged"):
+            decode(wrong, layout)
 
 
-def test_a_sound_checksum_over_wrong_keys_is_no_excuse() -> None:
-    name = block_key(2, 5, 4)
-    with pytest.raises(DamagedError, match=r"layer 2, block 0x5 .*increasing"):
-        decode_entry(name, memoryview(seal((2).to_bytes(4, "big") + b"\0", name)), U32)
+@given(key_batches(), st.data())
+def test_a_sound_checksum_does_not_make_wrong_bytes_keys(keys: Keys, data: st.DataObject) -> None:
+    """Whoever makes a block makes its checksum: its bytes are what the format says, or refused."""
+    layout, first = layout_of(keys), ints(keys[:1])[0]
+    (block,) = code_keys(7, keys).blocks(7)
+    count = block.size + data.draw(st.sampled_from([-1, 0, 1]))
+    raw = bytes(block.value)[8:]
+    if raw:
+        raw = data.draw(st.sampled_from([raw, raw[:-1], flipped(raw, data.draw(st.integers(0, 8 * len(raw) - 1)))]))
+    value = seal(count.to_bytes(4, "big") + raw, block_key(7, first, layout.bytes))
+    expected = decoded_by_the_book(raw, first, count, layout)
+    if expected is None:
+        with pytest.raises(DamagedError, match=f"its bytes are not {count} increasing keys"):
+            decode(Block(7, first, count, value), layout)
+    else:
+        assert ints(decode(Block(7, first, count, value), layout)) == expected
 
 
 @given(st.binary(max_size=40), st.binary(max_size=12))

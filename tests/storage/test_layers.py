@@ -11,13 +11,13 @@ import pytest
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
 from hakoiri.puzzles.keys.order import is_increasing
 from hakoiri.storage.layers.audit import _bounds, check_disjoint, check_layer
-from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CLOSED, number_key
-from tests.support.stores import commit_layers, manifest, random_layers
+from tests.support.stores import commit_layers, entries_of, manifest, random_layers
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
@@ -35,7 +35,7 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
             assert (found == layer).all()
             assert (record.depth, record.size, record.goals, record.session) == (depth, len(layer), depth, 0)
             assert record.digest == digest_text(lanes_of(layer))
-            entries = list(encode_entries(depth, pack_blocks(layer)))
+            entries = entries_of(depth, layer)
             assert record.stored_bytes == sum(len(name) + len(value) for name, value in entries)
             assert store.names(BLOCKS, number_key(depth)) == [name for name, _ in entries]
             assert list(check_layer(store, depth)) == []
@@ -104,7 +104,7 @@ def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         for database in (BLOCKS, CLOSED):
             index = stored = 0
             for part in np.array_split(layers[1], 60):
-                size, index = store.stage_blocks(1, pack_blocks(part), index, database)
+                size, index = store.stage_blocks(1, code_keys(1, part), index, database)
                 stored += size
         digest = digest_text(lanes_of(layers[1]))
         store.stage_layer(LayerRecord(1, len(layers[1]), digest, 0, stored, index, 0))

@@ -17,12 +17,10 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.errors import (
     DamagedError,
 )
 from hakoiri.storage.layers.audit import check_layer
-from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.names import (
@@ -33,6 +31,7 @@ from hakoiri.storage.names import (
 from tests.support.reading import read_elsewhere
 from tests.support.refusals import refused
 from tests.support.runs import Notes
+from tests.support.stores import entries_of
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +172,6 @@ def spoil_entry(directory: Path, entry: bytes, offset: int = -1) -> None:
     assert places
     place_in_entry = offset % len(entry)
     (directory / DATA_FILE).write_bytes(spoil(content, [(place + place_in_entry, 4) for place in places]))
-
-
-def entries_of(depth: int, keys: Keys) -> list[tuple[bytes, bytes]]:
-    """The entries of a layer that was written in one go."""
-    return list(encode_entries(depth, pack_blocks(keys)))
 
 
 def digests_of(run: Run) -> list[tuple[int, str, int]]:

@@ -26,7 +26,7 @@ from hakoiri.puzzles.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot, _nodes_of
 from hakoiri.storage.errors import DamagedError, StorageError
-from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
@@ -142,7 +142,7 @@ WRITTEN, STEP, KEYS = 300_000, 1 << 20, 65_000
 def large_run(tmp_path: Path) -> Path:
     """A finished run of 43 GB."""
     directory = create_run(tmp_path, manifest(layout="u64"), queued=False)
-    ((_, value),) = encode_entries(0, pack_blocks(np.arange(KEYS, dtype=np.uint64) + np.uint64(WRITTEN * STEP)))
+    (value,) = code_keys(0, np.arange(KEYS, dtype=np.uint64) + np.uint64(WRITTEN * STEP)).values()
     blocks = Blocks(branches=26, size=len(value), step=STEP)
     index = 0
     for name in blocks.names():

@@ -6,16 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from hakoiri.storage.errors import DamagedError, DiskFullError
-from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
+from hakoiri.storage.layers.blocks import Block, code_keys, decode, join_blocks
 from hakoiri.storage.layers.spill import Spill, SpillFiles
-from hakoiri.storage.ledger.records import pack_record, unpack_record
-from hakoiri.storage.names import SPILL_FOLDER
+from hakoiri.storage.ledger.records import pack_record, seal, unpack_record
+from hakoiri.storage.names import SPILL_FOLDER, block_key
 from tests.support.refusals import refused
 
 #: Of the layer that is being made.
@@ -35,7 +34,7 @@ def some_keys(layout: Layout, rng: Random, count: int = 40) -> list[Key]:
 
 
 def keys_of(spill: Spill, number: int) -> list[list[Key]]:
-    return [ints(unpack_blocks(packed)) for packed in spill.read(number)]
+    return [ints(decode(block, spill.layout)) for block in spill.read(number)]
 
 
 def filled(run: Path, layout: Layout, seed: int = 1) -> tuple[Spill, dict[int, list[list[Key]]]]:
@@ -43,7 +42,7 @@ def filled(run: Path, layout: Layout, seed: int = 1) -> tuple[Spill, dict[int, l
     spill, rng, held = Spill(run, layout, DEPTH), Random(seed), {}
     for number in (3, 0, 3, 11, 0, 3):
         keys = some_keys(layout, rng)
-        spill.append(number, pack_blocks(layout.pack(keys)))
+        spill.append(number, code_keys(DEPTH, layout.pack(keys)))
         held.setdefault(number, []).append(keys)
     return spill, held
 
@@ -76,7 +75,7 @@ def test_what_is_appended_is_read_again(layout: Layout, run: Path) -> None:
 def test_a_long_batch_is_several_frames(layout: Layout, run: Path) -> None:
     keys = some_keys(layout, Random(2), 60_000 // layout.bytes * 4)
     spill = Spill(run, layout, DEPTH)
-    spill.append(5, pack_blocks(layout.pack(keys)))
+    spill.append(5, code_keys(DEPTH, layout.pack(keys)))
     batches = keys_of(spill, 5)
     assert len(batches) > 1
     assert [key for batch in batches for key in batch] == keys
@@ -99,7 +98,7 @@ def test_ranges_are_read_between_bounds(layout: Layout, run: Path) -> None:
 @every_layout
 def test_nothing_appended_is_nothing_read(layout: Layout, run: Path) -> None:
     spill = Spill(run, layout, DEPTH)
-    spill.append(2, pack_blocks(layout.empty(0)))
+    spill.append(2, code_keys(DEPTH, layout.empty(0)))
     assert keys_of(spill, 2) == keys_of(spill, 1) == []
     assert spill.stored_bytes == spill.keys_in(2) == 0
     spill.sync()
@@ -116,7 +115,7 @@ def test_what_is_synced_can_be_found_again(run: Path, monkeypatch: pytest.Monkey
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
-    spill.append(2, pack_blocks(U32.pack([1, 2])))
+    spill.append(2, code_keys(DEPTH, U32.pack([1, 2])))
     spill.sync()
     assert synced == {file_of(run, 2), run / SPILL_FOLDER, run}
 
@@ -130,7 +129,7 @@ def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path)
     before = files(run)
     # After the books were written: more in a range, a new range, and half a frame where the process died.
     for number in (3, 7):
-        spill.append(number, pack_blocks(layout.pack([1, 2])))
+        spill.append(number, code_keys(DEPTH, layout.pack([1, 2])))
     with open(file_of(run, 0), "ab") as file:
         file.write(b"half a fr")
     taken_up = Spill(run, layout, DEPTH)
@@ -138,7 +137,7 @@ def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path)
     taken_up.restore(known)
     assert files(run) == before
     assert {number: keys_of(taken_up, number) for number in held} == held
-    taken_up.append(3, pack_blocks(layout.pack([5])))
+    taken_up.append(3, code_keys(DEPTH, layout.pack([5])))
     assert keys_of(taken_up, 3) == [*held[3], [5]]
     taken_up.restore(SpillFiles())
     assert files(run) == {}
@@ -167,7 +166,7 @@ def test_no_changed_bit_passes(layout: Layout, run: Path) -> None:
     spill, rng = Spill(run, layout, DEPTH), Random(5)
     batches = [some_keys(layout, rng, 2) for _ in range(2)]
     for keys in batches:
-        spill.append(4, pack_blocks(layout.pack(keys)))
+        spill.append(4, code_keys(DEPTH, layout.pack(keys)))
     path = file_of(run, 4)
     content = path.read_bytes()
     places = range(8 * len(content)) if layout is U32 else [*range(160), *rng.sample(range(8 * len(content)), 60)]
@@ -176,8 +175,6 @@ def test_no_changed_bit_passes(layout: Layout, run: Path) -> None:
         spoiled[bit // 8] ^= 1 << bit % 8
         path.write_bytes(spoiled)
         with pytest.raises(DamagedError, match="run a-run: its spill file 7-4 is damaged"):
-            list(spill.read(4))
-        with pytest.raises(DamagedError, match="spill file 7-4 is damaged"):
             list(spill.read_between(4, 0, layout.greatest + 1))
     path.write_bytes(content)
     assert keys_of(spill, 4) == batches
@@ -193,7 +190,7 @@ def test_what_a_failed_removal_left_is_no_part_of_any_layer(run: Path, monkeypat
     for depth in (DEPTH, DEPTH + 1):
         spill = Spill(run, U32, depth)
         assert keys_of(spill, 3) == []
-        spill.append(3, pack_blocks(U32.pack([5, 9])))
+        spill.append(3, code_keys(depth, U32.pack([5, 9])))
         assert keys_of(spill, 3) == [[5, 9]]
 
 
@@ -202,10 +199,10 @@ def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) 
     spill = Spill(run, U32, DEPTH)
     frames = {}
     for depth, number in ((DEPTH, 3), (DEPTH, 4), (DEPTH + 1, 3)):
-        Spill(run, U32, depth).append(number, pack_blocks(U32.pack([5, 9])))
+        Spill(run, U32, depth).append(number, code_keys(depth, U32.pack([5, 9])))
         frames[depth, number] = (run / SPILL_FOLDER / f"{depth}-{number}").read_bytes()
     for _ in range(2):
-        spill.append(3, pack_blocks(U32.pack([5, 9])))
+        spill.append(3, code_keys(DEPTH, U32.pack([5, 9])))
     assert keys_of(spill, 3) == [[5, 9]] * 2
     source = {"another layer": (DEPTH + 1, 3), "another range": (DEPTH, 4), "another offset": (DEPTH, 3)}[whence]
     strange = frames[source]
@@ -216,9 +213,10 @@ def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) 
 
 
 def test_a_sound_checksum_over_wrong_keys_is_no_excuse(run: Path) -> None:
-    spill = Spill(run, U32, DEPTH)
-    packed = pack_blocks(U32.pack([1, 2, 3]))
-    spill.append(0, packed._replace(data=np.zeros_like(packed.data)))
+    spill, name = Spill(run, U32, DEPTH), block_key(DEPTH, 1, 4)
+    # Differences of 0.
+    value = seal((3).to_bytes(4, "big") + b"\0\0", name)
+    spill.append(0, join_blocks([Block(DEPTH, 1, 3, value)], U32))
     with pytest.raises(DamagedError, match=r"run a-run: .*spill file 7-0 is damaged"):
         list(spill.read_between(0, 0, 9))
 
@@ -240,7 +238,7 @@ def test_clearing_removes_everything(run: Path) -> None:
     spill.clear()
     assert list(run.iterdir()) == []
     assert (spill.stored_bytes, spill.files) == (0, SpillFiles())
-    spill.append(1, pack_blocks(U32.pack([9])))
+    spill.append(1, code_keys(DEPTH, U32.pack([9])))
     assert keys_of(spill, 1) == [[9]]
 
 
@@ -250,6 +248,6 @@ def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: 
     usage = shutil.disk_usage(run)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
     with refused(DiskFullError, "1 MiB free", Step("resume", "a-run")):
-        spill.append(3, pack_blocks(U32.pack([1, 2])))
+        spill.append(3, code_keys(DEPTH, U32.pack([1, 2])))
     assert files(run) == before
     assert keys_of(spill, 3) == held[3]

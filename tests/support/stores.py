@@ -5,15 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.puzzles.keys.layout import Keys, Layout, layout_of
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import FORMAT_VERSION
+from hakoiri.storage.ledger.manifest import Depth, Manifest
+from hakoiri.storage.names import FORMAT_VERSION, block_key
 
 
 def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:
     puzzle = {"name": "klotski", "options": {"metric": "unit"}, "start": None, "merge_mirrors": False}
     return Manifest(version, run, "2026-11-21 10:00:00", puzzle, 1, layout, "explore")
+
+
+def entries_of(depth: Depth, keys: Keys) -> list[tuple[bytes, bytes]]:
+    """The names and values of a layer in LMDB."""
+    blocks = code_keys(depth, keys).blocks(depth)
+    return [(block_key(depth, block.first, layout_of(keys).bytes), bytes(block.value)) for block in blocks]
 
 
 def commit_layers(directory: Path, layers: list[Keys]) -> None:

@@ -18,7 +18,7 @@ import pytest
 from hakoiri.puzzles.keys.layout import U32
 from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import Spill, SpillFiles
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, is_served, serving
 from hakoiri.storage.names import CREATED_FILE, HOLDER_FILE, QUEUED_FILE, SERVED_FILE, SPILL_FOLDER, created_at
@@ -80,7 +80,7 @@ def test_spill_files_behind_a_link_are_neither_written_nor_removed(tmp_path: Pat
     for use in (
         lambda: spill.restore(SpillFiles()),
         lambda: spill.restore(SpillFiles({"0": 9}, {"0": 9})),
-        lambda: spill.append(0, pack_blocks(keys)),
+        lambda: spill.append(0, code_keys(3, keys)),
     ):
         with pytest.raises(DamagedError, match="plain folder"):
             use()

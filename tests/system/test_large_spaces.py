@@ -19,7 +19,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.storage.errors import StorageError
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, number_key
@@ -111,7 +111,7 @@ def test_workers_verify_layers_as_this_process_does(
     with RunStore(directory, writable=True) as store:
         # As a repair would put it, but for one configuration: only its digest and its moves are wrong.
         store.erase(BLOCKS, number_key(3))
-        store.stage_blocks(3, pack_blocks(layer[1:]))
+        store.stage_blocks(3, code_keys(3, layer[1:]))
         store.commit(store.state)
     damaged = [verify_directory(directory, full, each, Control(), SilentObserver()).faults for each in (far, here)]
     assert damaged[0] == damaged[1]

@@ -12,7 +12,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import U32
 from hakoiri.storage.errors import TakenOverError
-from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
@@ -51,7 +51,7 @@ def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
     """No transaction guards these."""
     run = tmp_path / "a-run"
     run.mkdir()
-    spill, keys = Spill(run, U32, 3), pack_blocks(U32.pack([1, 2]))
+    spill, keys = Spill(run, U32, 3), code_keys(3, U32.pack([1, 2]))
     with RunLock(run):
         spill.append(0, keys)
         (run / HOLDER_FILE).unlink()

@@ -14,7 +14,7 @@ from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
+from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers import shuffle
 from hakoiri.worker.layers.partition import Partition, partition_by

@@ -10,10 +10,8 @@ from hakoiri.puzzles.checks import disagreement
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, ints, key_at, layout_of
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import decode_entry
-from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.layers.blocks import Coded, decode
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
-from hakoiri.storage.names import block_key
 
 Array = NDArray[Any]
 
@@ -50,11 +48,9 @@ def audit(puzzle: Puzzle, chunk: Sequence[Array], shared: Sequence[Array]) -> li
     (depth,), firsts, counts, lengths, data = chunk
     coded = Coded(firsts[: len(counts)], counts, lengths, memoryview(data.tobytes()))
     lanes, size, bounds = NOTHING, 0, ints(firsts)
-    for number, value in enumerate(coded.values()):
+    for number, block in enumerate(coded.blocks(int(depth))):
         try:
-            keys = decode_entry(
-                block_key(int(depth), bounds[number], layout_of(firsts).bytes), value, layout_of(firsts)
-            )
+            keys = decode(block, layout_of(firsts))
         except DamagedError:
             return [np.empty(0, dtype=np.uint64)]
         if number + 1 < len(bounds) and key_at(keys, -1) >= bounds[number + 1]:

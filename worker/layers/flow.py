@@ -50,6 +50,11 @@ def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
     return int(_flow(keys, successors, counts))
 
 
-def total_flow(flows: Iterable[int]) -> int:
-    """That of several parts of a space together."""
-    return sum(flows) % (1 << 64)
+def total_flow(flows: Iterable[int | None]) -> int | None:
+    """That of several parts of a space together; ``None`` where that of one is not known."""
+    total = 0
+    for flow in flows:
+        if flow is None:
+            return None
+        total += flow
+    return total % (1 << 64)

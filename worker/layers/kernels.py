@@ -6,7 +6,7 @@ import numpy as np
 
 from hakoiri.puzzles.jit import jit, lowest_bit, popcount
 from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
-from hakoiri.puzzles.keys.order import equal, insertion_sort, less, members, put, slice_between, sort_keys
+from hakoiri.puzzles.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 
 #: A bitmap, and the key that its first bit stands for.
@@ -15,8 +15,6 @@ Window = tuple[Key, Words]
 #: A bitmap takes the place of sorting where the keys of a range are dense: fewer than this many numbers per key,
 #: duplicates counted. Measured: docs/measurements.md.
 DENSE_SPAN = 64
-#: So many times fewer keys than others are looked up among them one by one; else both are walked through.
-_FEW = 32
 
 
 @jit
@@ -30,26 +28,6 @@ def _unique(keys: Keys) -> int:
         put(keys, last + 1, keys, index)
         last += new
     return last + 1
-
-
-@jit
-def _subtract(keys: Keys, known: Keys) -> int:
-    """Move the keys of an increasing array that increasing `known` does not hold to its front; return how many."""
-    count = 0
-    index = 0
-    place = 0
-    while index < len(keys) and place < len(known):
-        put(keys, count, keys, index)
-        before = less(keys, index, known, place)
-        after = less(known, place, keys, index)
-        count += before
-        index += not after
-        place += not before
-    while index < len(keys):
-        put(keys, count, keys, index)
-        count += 1
-        index += 1
-    return count
 
 
 @jit
@@ -160,14 +138,18 @@ def merge(parts: Sequence[Keys], known: Iterable[Keys]) -> Keys:
     count = sum(len(part) for part in parts)
     if count and parts[0].ndim == 1:
         least, most = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
-        if most - least < DENSE_SPAN * count:
+        if is_dense(most - least, count):
             return _merge_dense(parts, known, least, most)
     keys = sort_keys(np.concatenate(parts) if len(parts) > 1 else parts[0].copy())
     keys = keys[: _unique(keys)]
     for others in known:
-        few = len(others) > _FEW * len(keys)
-        keys = keys[~members(others, keys)] if few else keys[: _subtract(keys, others)]
+        keys = subtract(keys, others)
     return keys
+
+
+def is_dense(span: int, count: int) -> bool:
+    """Whether `count` keys, duplicates counted, within `span` numbers are put together in a bitmap, not sorted."""
+    return span < DENSE_SPAN * count
 
 
 def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most: int) -> Keys:
@@ -233,14 +215,6 @@ def list_bits(words: Words, base: Key, layout: Layout) -> Keys:
     keys = layout.empty(_count_bits(words))
     _list_bits(words, np.uint64(base), keys)
     return keys
-
-
-def difference(keys: Keys, known: Keys) -> Keys:
-    """The keys of one increasing batch that another does not hold."""
-    if len(known) > _FEW * len(keys):
-        return keys[~members(known, keys)]
-    left = keys.copy()
-    return left[: _subtract(left, known)]
 
 
 def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys, Counts]:

@@ -16,14 +16,13 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
 from hakoiri.puzzles.keys.order import merge_sorted, slice_between
 from hakoiri.storage.layers.bitmap import WORD_BITS
-from hakoiri.storage.layers.coded import Coded, code_bits, code_keys, join_coded
+from hakoiri.storage.layers.blocks import Coded, code_keys, has_bits, join_coded
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import (
-    DENSE_SPAN,
     Window,
-    fill_of,
+    is_dense,
     list_bits,
     merge,
     set_within,
@@ -31,7 +30,18 @@ from hakoiri.worker.layers.kernels import (
     take_off,
 )
 from hakoiri.worker.layers.partition import Partition, scatter
-from hakoiri.worker.layers.parts import Held, Parts, blocks_in, greatest_of, keys_of, known_in, marked, part_of, within
+from hakoiri.worker.layers.parts import (
+    Held,
+    Parts,
+    blocks_in,
+    code_window,
+    greatest_of,
+    keys_of,
+    known_in,
+    marked,
+    part_of,
+    within,
+)
 
 Arrays = Sequence[NDArray[Any]]
 
@@ -52,8 +62,6 @@ class Made(NamedTuple):
 _BATCH = 1 << 14
 #: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
 _SPARSEST, _MOST_BITS = 256, 1 << 30
-#: From so many keys in a word on, words are left as they are.
-_CROWDED = 3
 #: So many keys of a range that was made are told of.
 _SAMPLED = 1 << 10
 #: So many keys show where the successors of all lie; those may reach this part of the span further at either end.
@@ -119,7 +127,7 @@ def _expanded(
     partition = Partition.of_numbers(cuts)
     if window is None:
         known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
-        return dict(sorted(_sorted_pieces(number, batches, known, partition).items())), {}, total_flow(flows)
+        return dict(sorted(_sorted_pieces(number, batches, known, partition).items())), {}, total_flow(flows) or 0
     base, words = window
     outside = [beyond for batch in batches if len(beyond := set_within(words, batch, base))]
     take_off(window, met)
@@ -128,7 +136,7 @@ def _expanded(
     for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
         pieces[place] = join_coded([pieces[place], coded]) if place in pieces else coded
         windows.pop(place, None)
-    return dict(sorted(pieces.items())), windows, total_flow(flows)
+    return dict(sorted(pieces.items())), windows, total_flow(flows) or 0
 
 
 def fits_bitmap(sample: Keys, count: int) -> bool:
@@ -159,14 +167,11 @@ def _dense_pieces(
     pieces, windows = {}, {}
     for place in range(partition.ranges):
         base, words = part_of(window, *partition.bounds(place, layout))
-        filled, count = fill_of(words)
-        if not count:
-            continue
-        if count >= _CROWDED * filled:
-            pieces[place + 1] = code_bits(number, words, base, filled, layout)
-            windows[place + 1] = base, words.copy()
-        else:
-            pieces[place + 1] = code_keys(number, list_bits(words, base, layout))
+        coded = code_window(number, (base, words), layout)
+        if len(coded.firsts):
+            pieces[place + 1] = coded
+            if has_bits(coded.data):
+                windows[place + 1] = base, words.copy()
     return pieces, windows
 
 
@@ -198,7 +203,7 @@ def _merged(layout: Layout, lots: Sequence[Parts], low: Key, last: Key) -> tuple
         last = max(greatest_of(pieces, layout), default=last)
     if least > last:
         return layout.empty(0), []
-    if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(part.size for part in pieces)):
+    if layout.words == 1 and last - least < _MOST_BITS and is_dense(last - least, sum(part.size for part in pieces)):
         found, older = marked(layout, pieces, least, last), [part.window for part in nearby if isinstance(part, Held)]
         if blocks := blocks_in(nearby):
             older.append(marked(layout, blocks, least, last))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Keys, Layout
-from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.layers.blocks import Coded
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport.names import value_key
 

@@ -13,7 +13,7 @@ from redis.exceptions import OutOfMemoryError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, is_batch, key_at, layout_of
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
+from hakoiri.storage.layers.blocks import MOST_BYTES, Block, Coded, is_sound, join_coded
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.parts import Held, Parts
 from hakoiri.worker.layers.shuffle import Made

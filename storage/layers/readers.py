@@ -1,4 +1,4 @@
-"""The older layers that a new one is merged against, and the last one that is expanded: in memory, or on disk."""
+"""The readers of a layer, in memory or on disk: keys by number, keys between bounds, a sample, its coded blocks."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -8,20 +8,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
-from hakoiri.puzzles.keys.order import slice_between
-from hakoiri.storage.layers.coded import Coded, code_keys, count_of
+from hakoiri.puzzles.keys.order import difference, slice_between
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, join_blocks
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import BLOCKS, split_block_key
-from hakoiri.worker.layers.kernels import difference
+from hakoiri.storage.names import BLOCKS
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
 SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
 #: Blocks read at a time.
 _AT_ONCE = 8
-
-#: A block as it lies in the store: its name and its value.
-_Entry = tuple[bytes, bytes]
 
 
 class Blocks(NamedTuple):
@@ -38,21 +34,6 @@ class Blocks(NamedTuple):
         return layout_of(self.firsts).greatest + 1
 
 
-class Unread(NamedTuple):
-    """So many keys, in batches in increasing order that are decoded when they are asked for, once.
-
-    None is below `first`.
-    """
-
-    size: int
-    first: Key
-    batches: Iterable[Keys]
-
-    def keys(self) -> Keys:
-        """All of them."""
-        return np.concatenate([*self.batches])
-
-
 class Source(Protocol):
     """Keys that a layer is made of."""
 
@@ -60,28 +41,25 @@ class Source(Protocol):
     def size(self) -> int:
         """How many keys."""
 
-    def unread(self, begin: int, size: int) -> Iterator[Unread]:
-        """The keys from the one numbered `begin` on, in increasing batches of `size` or a little less."""
+    def between(self, low: Key, high: Key) -> Iterable[Keys]:
+        """The keys with low <= key < high, in increasing batches, once; any thread may decode them."""
+
+    def at_most(self, low: Key, high: Key) -> int:
+        """About how many keys `between` would give: never much fewer."""
 
     def sample(self) -> Keys:
         """Some thousand keys from all over, or all of them; each batch of them sorted."""
 
 
 class Layer(Source, Protocol):
-    """A finished strictly increasing set of keys, whose sample is sorted."""
+    """A finished strictly increasing set of keys; its sample is sorted, and `between` gives its keys in order."""
 
     @property
     def held_bytes(self) -> int:
         """Its bytes in memory."""
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        """What is `unread`, decoded."""
-
-    def between(self, low: Key, high: Key) -> Iterable[Keys]:
-        """The keys with low <= key < high, as batches in increasing order, once; any thread may decode them."""
-
-    def at_most(self, low: Key, high: Key) -> int:
-        """About how many keys `between` would give: never much fewer."""
+        """The keys from the one numbered `begin` on, `size` at a time or a little less."""
 
     def exclude_from(self, keys: Keys) -> Keys:
         """Those of some strictly increasing keys that are not in the layer."""
@@ -106,9 +84,6 @@ class HeldLayer:
             begin = max(0, begin - len(piece))
             if len(rest):
                 yield from np.array_split(rest, -(-len(rest) // size))
-
-    def unread(self, begin: int, size: int) -> Iterator[Unread]:
-        return (Unread(len(keys), key_at(keys, 0), [keys]) for keys in self.chunks(begin, size))
 
     def between(self, low: Key, high: Key) -> list[Keys]:
         near = zip(self._pieces, self._bounds, strict=True)
@@ -143,43 +118,34 @@ class StoredLayer:
         self._recent: tuple[int, Callable[[], Keys]] = -1, partial(store.layout.empty, 0)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        return (unread.keys() for unread in self.unread(begin, size))
+        parts, count = list[Keys](), 0
+        for block in self._blocks():
+            if begin >= block.size:
+                begin -= block.size
+                continue
+            parts.append(self._store.decode(block)[begin:])
+            begin, count = 0, count + len(parts[-1])
+            if count >= size:
+                together = np.concatenate(parts)
+                for first in range(0, count - size + 1, size):
+                    yield together[first : first + size]
+                parts = [together[count - count % size :]]
+                count %= size
+        if count:
+            yield np.concatenate(parts)
 
-    def unread(self, begin: int, size: int) -> Iterator[Unread]:
-        waiting, count = list[_Entry](), 0
+    def _blocks(self) -> Iterator[Block]:
         for number in range(0, len(self._firsts), _AT_ONCE):
-            for entry in self._entries(number, number + _AT_ONCE):
-                held = count_of(entry[1])
-                if begin >= count + held:
-                    begin -= held
-                    continue
-                waiting.append(entry)
-                count += held
-                while count - begin >= size:
-                    yield self._unread(waiting, begin, size)
-                    begin += size
-                    # What is left is in the last block, if anything is.
-                    begin, count, waiting = begin - count + held, held, waiting[-1:]
-                if begin == count:
-                    begin, count, waiting = 0, 0, []
-        if waiting:
-            yield self._unread(waiting, begin, count - begin)
+            yield from self._read(number, number + _AT_ONCE)
 
-    def _unread(self, entries: list[_Entry], begin: int, size: int) -> Unread:
-        return Unread(size, split_block_key(entries[0][0])[1], self._read(entries, begin, size))
-
-    def _read(self, entries: list[_Entry], begin: int, size: int) -> Iterator[Keys]:
-        """The keys of some blocks from number `begin` on, `size` of them."""
-        for entry in entries:
-            keys = self._store.decode(*entry)[begin:][:size]
-            begin, size = 0, size - len(keys)
-            yield keys
+    def _read(self, begin: int, end: int) -> list[Block]:
+        return self._store.coded(self._number, self._firsts[begin:end], self._database)
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
         begin, end = self._places(low, high)
         number, last = self._recent
         reads = [last] if begin == number < end else []
-        reads += [partial(self._store.decode, *entry) for entry in self._entries(begin + len(reads), end)]
+        reads += [partial(self._store.decode, block) for block in self._read(begin + len(reads), end)]
         if begin < end and end - 1 != number:
             reads[-1] = cache(reads[-1])
             self._recent = end - 1, reads[-1]
@@ -195,9 +161,6 @@ class StoredLayer:
         begin = max(0, bisect_right(self._firsts, low) - 1)
         return begin, bisect_left(self._firsts, high) if low < high else begin
 
-    def _entries(self, begin: int, end: int) -> list[_Entry]:
-        return self._store.entries(self._number, self._firsts[begin:end], self._database)
-
     @cached_property
     def _firsts(self) -> list[Key]:
         return self._store.first_keys(self._number, self._database)
@@ -208,17 +171,15 @@ class StoredLayer:
     def sample(self) -> Keys:
         found = []
         for place in range(0, len(self._firsts), max(1, len(self._firsts) // _SAMPLE_PLACES)):
-            (block,) = (self._store.decode(*entry) for entry in self._entries(place, place + 1))
+            (block,) = map(self._store.decode, self._read(place, place + 1))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
 
     def blocks(self) -> Blocks:
-        layout, firsts = self._store.layout, self._firsts
-
-        def read(begin: int, end: int) -> Coded:
-            return self._store.coded(self._number, firsts[begin:end], self._database)
-
-        return Blocks(self._number, layout.pack(firsts), read)
+        layout = self._store.layout
+        return Blocks(
+            self._number, layout.pack(self._firsts), lambda begin, end: join_blocks(self._read(begin, end), layout)
+        )
 
 
 def all_keys(layer: Layer) -> Keys:

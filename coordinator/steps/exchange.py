@@ -1,0 +1,143 @@
+"""What lies in each key range of a layer in the making: bitmaps, arrays, coded blocks, and spill files beyond that."""
+
+from collections.abc import Iterator
+from itertools import chain
+from threading import Lock
+
+import numpy as np
+
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import mask_between, slice_between, sort_keys
+from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.ranges import Bitmap, Found, bitmap_for
+from hakoiri.worker.tasks import Array
+
+#: Keys sampled for each piece of a range that is cut again.
+_SAMPLE_PER_PIECE = 64
+#: What an array takes besides its keys.
+_PART_BYTES = 150
+#: Keys of a sample may miss this part of the span of all at either end.
+_MARGIN = 32
+
+
+class Exchange:
+    """The ranges of `partition`, of layer `depth`; blocks stay in memory up to `most_coded` bytes.
+
+    Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, that of each whose keys are dense;
+    `held_bytes`, of the arrays in memory.
+    """
+
+    def __init__(self, partition: Partition, depth: Depth, spill: Spill, most_coded: int) -> None:
+        self._layout, self._depth, self._spill, self._most_coded = spill.layout, depth, spill, most_coded
+        self.bounds = [partition.bounds(number, self._layout) for number in range(partition.ranges)]
+        self._parts: list[list[Keys]] = [[] for _ in self.bounds]
+        self._coded: list[list[Coded]] = [[] for _ in self.bounds]
+        self._coded_bytes, self._lock = 0, Lock()
+        self.bitmaps: list[Bitmap | None] = [None] * partition.ranges
+        self.held_bytes = 0
+
+    def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int) -> bool:
+        """Use bitmaps where some `expected` keys are dense that lie as those of a sorted sample do.
+
+        Whether all stay in memory, in `room` bytes: else those under way must fit, one for each of the `threads`.
+        """
+        if sample.ndim > 1 or not len(sample):
+            return True
+        each, margin = expected / len(sample), (int(sample[-1]) - int(sample[0])) // _MARGIN + WORD_BITS
+        for number, (low, high) in enumerate(self.bounds):
+            mine = slice_between(sample, low, high)
+            bitmap = bitmap_for(mine, int(len(mine) * each), low, high, margin)
+            self.bitmaps[number] = bitmap if bitmap and bitmap.nbytes * threads <= room else None
+        needed = sum(bitmap.nbytes for bitmap in self.bitmaps if bitmap)
+        return needed <= room
+
+    def add(self, keys: Keys, ends: Array) -> None:
+        """Take in keys that lie together by range; `ends` says where each range ends."""
+        begin = 0
+        for number, end in enumerate(ends.tolist()):
+            if end > begin:
+                self._parts[number].append(keys[begin:end])
+                self.held_bytes += (end - begin) * self._layout.bytes + _PART_BYTES
+            begin = end
+
+    def put(self, number: int, coded: Coded) -> None:
+        """Take in blocks of a range; any thread may."""
+        with self._lock:
+            if self._coded_bytes + len(coded.data) > self._most_coded:
+                self._spill_coded()
+            # Without the room that coding took.
+            self._coded[number].append(coded._replace(data=memoryview(bytes(coded.data))))
+            self._coded_bytes += len(coded.data)
+
+    def spill(self) -> None:
+        """Put all blocks on disk."""
+        with self._lock:
+            self._spill_coded()
+
+    def _spill_coded(self) -> None:
+        for number, parts in enumerate(self._coded):
+            if parts:
+                self._spill.append(number, join_coded(parts))
+                self._coded[number] = []
+        self._coded_bytes = 0
+
+    def keys_in(self, number: int) -> int:
+        """How many keys a range has, duplicates counted."""
+        coded = sum(int(each.counts.sum()) for each in self._coded[number])
+        held = sum(map(len, self._parts[number])) + coded + self._spill.keys_in(number)
+        bitmap = self.bitmaps[number]
+        return held if bitmap is None or bitmap.words is None else held + int(np.bitwise_count(bitmap.words).sum())
+
+    def take(self, number: int) -> Found:
+        """Everything in a range; what is in memory is removed."""
+        bitmap, self.bitmaps[number] = self.bitmaps[number], None
+        found = Found(self._take_parts(number), list(self._blocks(number)), bitmap)
+        self._coded[number] = []
+        return found
+
+    def _blocks(self, number: int) -> Iterator[Block]:
+        yield from chain.from_iterable(coded.blocks(self._depth) for coded in self._coded[number])
+        yield from self._spill.read(number)
+
+    def _take_parts(self, number: int) -> list[Keys]:
+        parts, self._parts[number] = self._parts[number], []
+        self.held_bytes -= sum(part.nbytes + _PART_BYTES for part in parts)
+        return parts
+
+    def between(self, number: int, low: Key, high: Key) -> Found:
+        """What a range has with low <= key < high; it stays."""
+        held = [part[mask_between(part, low, high)] for part in self._parts[number]]
+        coded = (slice_between(decode(block, self._layout), low, high) for block in self._blocks(number))
+        with self._spill.decoding(number):
+            parts = [keys for keys in (*held, *coded) if len(keys)]
+        bitmap = self.bitmaps[number]
+        return Found(parts, [], bitmap.between(low, high) if bitmap and bitmap.words is not None else None)
+
+    def cut_again(self, number: int, pieces: int) -> list[Key]:
+        """Keys that cut a range into about `pieces` pieces of equal size, as far as that is possible."""
+        low, high = self.bounds[number]
+        step = max(1, self.keys_in(number) // (_SAMPLE_PER_PIECE * pieces))
+        held = [part[::step] for part in self._parts[number]]
+        marked = self._layout.pack(self._sample_bits(number, step))
+        spilled = self._layout.pack([block.first for block in self._blocks(number)])
+        sample = sort_keys(np.concatenate([*held, marked, spilled]))
+        return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
+
+    def _sample_bits(self, number: int, step: int) -> list[Key]:
+        """Numbers near every `step`-th key of a bitmap."""
+        bitmap = self.bitmaps[number]
+        if bitmap is None or bitmap.words is None:
+            return []
+        places = np.repeat(np.arange(bitmap.length), np.bitwise_count(bitmap.words))[::step]
+        return [bitmap.base + place * WORD_BITS for place in places.tolist()]
+
+    def take_held(self, bits: bool) -> Iterator[tuple[int, Found]]:
+        """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`."""
+        for number, parts in enumerate(self._parts):
+            bitmap = self.bitmaps[number] if bits else None
+            if parts or (bitmap and bitmap.words is not None):
+                yield number, Found(self._take_parts(number), [], bitmap)

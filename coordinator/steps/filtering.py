@@ -1,0 +1,239 @@
+"""Layers filtered out of the stored layers of another run: its goals, or what leads to some of its configurations.
+
+As large as they may be: what passes goes the way of a layer step's successors, by key range, beyond the budget to disk.
+Moves backwards lead to many configurations that the run has not found. A Bloom filter takes off most of them
+(`worker.layers.bloom`); each key range of what is left is compared with that range of the run.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from hakoiri.coordinator.session.resources import Shares
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.exchange import Exchange
+from hakoiri.coordinator.steps.local import LocalStep, between
+from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.order import difference
+from hakoiri.storage.layers.bitmap import Words
+from hakoiri.storage.layers.readers import Layer, Source, StoredLayer, all_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
+from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.layers.ranges import Found, Work
+from hakoiri.worker.tasks import Array, Arrays, do_task
+
+#: Keys by which it is judged what passes, at most.
+_SAMPLED = 1 << 14
+#: Keys put into a Bloom filter at a time.
+_FILTERED = 1 << 16
+
+
+class Filter(NamedTuple):
+    """A task that gives those of some keys that pass, put together by range, and what it compares them with, if any.
+
+    Where that is more than memory may hold, all keys are looked at again for each part of it.
+    """
+
+    task: str
+    targets: Layer | None = None
+
+
+class StoredRun:
+    """The configurations of a finished run, in layers. Attribute `size`: how many there are."""
+
+    def __init__(self, layers: list[StoredLayer]) -> None:
+        self._layers = layers
+        self._bloom: Words | None = None
+        self.size = sum(layer.size for layer in layers)
+
+    def sample(self) -> Keys:
+        """Some keys of each layer."""
+        return self._sample
+
+    def between(self, low: Key, high: Key) -> Iterator[Keys]:
+        """The keys with low <= key < high, increasing within each batch.
+
+        Read layer by layer as they are taken, by whatever thread: there may be many layers, and nobody writes to them.
+        """
+        return chain.from_iterable(layer.between(low, high) for layer in self._layers)
+
+    def at_most(self, low: Key, high: Key) -> int:
+        """About how many keys `between` would give."""
+        return sum(layer.at_most(low, high) for layer in self._layers)
+
+    def bloom_filter(self, most_bytes: int) -> Words:
+        """A Bloom filter of its keys, made once: later calls give the same."""
+        if self._bloom is None:
+            self._bloom = empty_filter(self.size, most_bytes)
+            for layer in self._layers:
+                for keys in layer.chunks(0, _FILTERED):
+                    add(self._bloom, keys)
+        return self._bloom
+
+    def among(self, keys: Keys) -> Keys:
+        """Those of some increasing keys that it has."""
+        others = keys
+        for layer in self._layers:
+            others = layer.exclude_from(others)
+        return difference(keys, others)
+
+    @cached_property
+    def _sample(self) -> Keys:
+        found = np.concatenate([layer.sample() for layer in self._layers])
+        return found[:: -(-len(found) // _SAMPLED)]
+
+
+def stored_run(store: RunStore) -> StoredRun:
+    """All configurations of a finished run."""
+    return _of_layers(store, store.layer_records())
+
+
+def layers_with_goals(store: RunStore) -> StoredRun:
+    """Those of its layers that hold goals."""
+    return _of_layers(store, [record for record in store.layer_records() if record.goals])
+
+
+def _of_layers(store: RunStore, records: list[LayerRecord]) -> StoredRun:
+    return StoredRun([StoredLayer(store, record.depth, record.size) for record in records if record.size])
+
+
+class FilterStep(LocalStep):
+    """The making of layer `depth`: those keys of `source` that pass the `keys_filter`, less `known`."""
+
+    def __init__(
+        self, session: Session, depth: Depth, source: Source, keys_filter: Filter, known: list[Layer], pace: Pace
+    ) -> None:
+        super().__init__(session, depth, source, known, pace)
+        self._filter, self._part = keys_filter, max(1, self._shares.layer_bytes // self._layout.bytes)
+
+    def _take_up(self) -> None:
+        super()._take_up()
+        # IMPORTANT: what an earlier session has done counts in its parts, whatever the memory is now.
+        self._part = self._partial.part or self._part
+        self._partial = replace(self._partial, part=self._part)
+
+    def _begin(self) -> None:
+        self._exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
+
+    @property
+    def _sums(self) -> bool:
+        return False
+
+    def _look(self) -> None:
+        """Time a sample, and sort what passes of it."""
+        self._sampled, table = self._sample(), partition_by(self._layout.pack([0]), 1).table
+        began = time.perf_counter()
+        passed, _ = do_task(self._filter.task, self._puzzle, [self._sampled], [table, *self._targets(0)])
+        self._measure(passed, time.perf_counter() - began)
+
+    @property
+    def _work_size(self) -> int:
+        targets = self._filter.targets
+        return self._source.size * (1 if targets is None else -(-targets.size // self._part))
+
+    def _targets(self, part: int) -> Arrays:
+        """What the keys are compared with the `part`-th time."""
+        if self._filter.targets is None:
+            return []
+        held, left = [self._layout.empty(0)], self._part
+        for keys in self._filter.targets.chunks(part * self._part, self._part):
+            held.append(keys[:left])
+            left -= len(held[-1])
+            if not left:
+                break
+        return [np.concatenate(held)]
+
+    def _expand_some(self, done: int) -> Iterator[int]:
+        part, passed = divmod(done, self._source.size)
+        pieces, given = self._looked_at(self._at or 0 if passed else 0), list[_Piece]()
+
+        def keys() -> Iterator[_Piece]:
+            for piece in pieces:
+                given.append(piece)
+                yield piece
+
+        context, shared = self._context, [self._partition.table, *self._targets(part)]
+        if context.remote_workers and context.budget.distributes(self._source.size):
+            results = context.executor.map(self._filter.task, ([piece.keys()] for piece in keys()), shared)
+        else:
+
+            def look(piece: _Piece) -> list[Array]:
+                return do_task(self._filter.task, self._puzzle, [piece.keys()], shared)
+
+            results = context.local.each(self._filter.task, look, keys())
+        for number, (found, ends) in results:
+            self._take(found, ends)
+            yield given[number].size
+
+    def _looked_at(self, begin: Key) -> Iterator["_Piece"]:
+        for _, low, high in self._pieces_from(begin):
+            yield _Piece(self._layout, self._source.between(low, high), between(self._unwanted, low, high))
+
+    @property
+    def _unwanted(self) -> list[Layer]:
+        """What need not be looked at, for only keys of the source itself can pass."""
+        return self._known
+
+
+@dataclass
+class _Piece:
+    """Keys of the source, in batches that are each increasing, and those of them that need not be looked at.
+
+    `size` says how many they were, once `keys` has given them.
+    """
+
+    layout: Layout
+    batches: Iterable[Keys]
+    unwanted: Iterable[Keys]
+    size: int = 0
+
+    def keys(self) -> Keys:
+        """What is to be looked at, increasing."""
+        found = np.concatenate([self.layout.empty(0), *self.batches])
+        self.size = len(found)
+        return reduce(difference, self.unwanted, merge([found], [])) if len(found) else found
+
+
+class UnmoveStep(FilterStep):
+    """The making of layer `depth`: those of `run` that lead to layer `depth` - 1, which is stored, less `known`."""
+
+    def __init__(self, session: Session, depth: Depth, run: StoredRun, known: list[Layer], pace: Pace) -> None:
+        size = session.store.layer_record(depth - 1).size
+        super().__init__(session, depth, StoredLayer(session.store, depth - 1, size), Filter("before"), known, pace)
+        self._run = run
+        # No keys are compared with a part of others.
+        self._part = 0
+
+    def _targets(self, part: int) -> Arrays:
+        return [run_filter(self._run, self._shares)]
+
+    @property
+    def _unwanted(self) -> list[Layer]:
+        return []
+
+    def _work(self, found: Found, low: Key, high: Key, keep: bool) -> Work:
+        return super()._work(found, low, high, keep)._replace(within=self._run.between(low, high))
+
+
+def run_filter(run: StoredRun, shares: Shares) -> Words:
+    """What most of that is not in the run is told by, before it is sorted."""
+    return run.bloom_filter(shares.free // 4)
+
+
+def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer], shares: Shares) -> Keys:
+    """The same at once, and here; `current` is the layer before."""
+    before = puzzle.retract(all_keys(current)).successors
+    keys = merge([before[may_hold(run_filter(run, shares), before)]], [])
+    for layer in known:
+        keys = layer.exclude_from(keys)
+    return run.among(keys)

@@ -1,0 +1,172 @@
+"""A layer made range by range, and the bitmaps of ranges, against sets."""
+
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+
+from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.blocks import Coded, code_keys, has_bits
+from hakoiri.worker.layers.flow import flow_of
+from hakoiri.worker.layers.kernels import set_within
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.layers.ranges import (
+    Bitmap,
+    Expansion,
+    Found,
+    Frontier,
+    Work,
+    bitmap_for,
+    code_found,
+    merge_range,
+)
+from tests.support.plain import lanes_by_the_book
+from tests.worker.test_shuffle import Steps, blocks_of, keys_of
+
+PUZZLE = Klotski()
+DEPTH = 9
+
+
+def bits_of(bitmap: Bitmap) -> list[Key]:
+    """The keys of a bitmap, one by one."""
+    if bitmap.words is None:
+        return []
+    bits = np.unpackbits(bitmap.words.view(np.uint8), bitorder="little")
+    return [bitmap.base + place for place in np.flatnonzero(bits).tolist()]
+
+
+def keys_of_coded(coded: Coded, layout: Layout) -> list[Key]:
+    return keys_of(blocks_of(DEPTH, coded), layout)
+
+
+@pytest.mark.parametrize(
+    ("layout", "base"), [(U32, 0), (U32, U32.greatest - 1023), (U64, 64), (U64, U64.greatest - 1023)]
+)
+def test_a_part_of_a_bitmap_has_the_keys_between_its_bounds(layout: Layout, base: Key) -> None:
+    rng = Random(base)
+    keys = [rng.randrange(base, base + 640) for _ in range(200)]
+    bitmap = Bitmap(base, 10)
+    assert not len(set_within(bitmap.fill(), layout.pack(keys), base))
+    assert bitmap.nbytes == 80
+    bounds = sorted({0, layout.greatest + 1, *(rng.randrange(max(0, base - 90), base + 700) for _ in range(40))})
+    for low, high in [*pairwise(bounds), (0, layout.greatest + 1), (base + 64, base + 64), (base + 70, base + 75)]:
+        assert bits_of(bitmap.between(low, high)) == sorted({key for key in keys if low <= key < high})
+    assert bits_of(bitmap) == sorted(set(keys))
+
+
+def test_bitmaps_are_made_where_keys_are_dense() -> None:
+    dense, sparse = U32.pack(list(range(10_000, 90_000, 50))), U32.pack(list(range(0, 1 << 30, 1 << 20)))
+    bitmap = bitmap_for(dense, 20_000, 0, 1 << 32, 2_500)
+    assert bitmap is not None
+    assert bitmap.base <= 7_500 < bitmap.base + 64
+    assert 92_450 < bitmap.base + 64 * bitmap.length <= 92_450 + 128
+    assert bitmap.words is None
+    within = bitmap_for(dense, 20_000, 9_990, 90_000, 2_500)
+    assert within is not None
+    assert (within.base, within.base + 64 * within.length) == (10_048, 89_984), "no word reaches beyond the range"
+    assert bitmap_for(U32.pack([700, 710]), 2, 690, 720, 64) is None, "no whole word lies within it"
+    assert bitmap_for(dense, 1_000, 0, 1 << 32, 2_500) is None, "too few for the span"
+    assert bitmap_for(sparse, 20_000, 0, 1 << 32, 1 << 20) is None
+    assert bitmap_for(U32.empty(0), 20_000, 0, 1 << 32, 64) is None
+    assert bitmap_for(U128.pack([1, 2, 3]), 20_000, 0, 1 << 32, 64) is None
+
+
+@pytest.mark.parametrize("sums_flow", [False, True])
+@pytest.mark.parametrize("most_bytes", [0, 1 << 30])
+@pytest.mark.parametrize("stays", [False, True])
+@pytest.mark.parametrize("bitmap", [None, (5_056, 40), (0, 200)], ids=["none", "some", "all"])
+def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
+    bitmap: tuple[Key, int] | None, stays: bool, most_bytes: int, sums_flow: bool
+) -> None:
+    offsets = (2, 64, 901)
+    puzzle, keys = Steps(U32, offsets), list(range(0, 11_000, 7))
+    partition = partition_by(U32.pack(keys), 7)
+    batches, known = [U32.pack(keys[:900]), U32.pack(keys[900:])], list(range(5_100, 5_700, 3))
+    put = list[tuple[int, Coded]]()
+    expand = Expansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), most_bytes, sums_flow)
+    mine = bitmap and Bitmap(*bitmap)
+    size, scattered, ends, flow = expand(Frontier(3, batches, mine, stays, [U32.pack(known)]))
+    assert size == len(keys)
+    assert flow == (flow_of(puzzle, U32.pack(keys), puzzle.expand(U32.pack(keys))) if sums_flow else None)
+    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        low, high = partition.bounds(number, U32)
+        assert all(low <= key < high for key in scattered[begin:end].tolist())
+    marked = set(bits_of(mine)) if mine else set()
+    coded = dict[int, set[Key]]()
+    for number, blocks in put:
+        coded.setdefault(number, set()).update(keys_of_coded(blocks, U32))
+    expected = {key + offset for key in keys for offset in offsets}
+    if mine and not stays:
+        assert mine.words is None
+        within = {key for key in expected if mine.base <= key < mine.base + 64 * mine.length} - set(known)
+        assert within <= coded[3]
+        assert keys_of_coded(put[-1][1], U32) == sorted(within)
+        marked, coded[3] = within, coded[3] - within
+    if most_bytes:
+        assert not any(coded.values())
+    else:
+        assert not len(scattered)
+    for number, found in coded.items():
+        low, high = partition.bounds(number, U32)
+        assert all(low <= key < high for key in found)
+    others = set(scattered.tolist()).union(*coded.values())
+    gone = set(known) if mine and not stays else set()
+    assert marked | others | (gone & expected) == expected
+    assert not marked & others
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("filled", [False, True])
+@pytest.mark.parametrize("span", [0, 1 << 8, 1 << 30])
+def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span: int, all_keys: Keys) -> None:
+    rng = np.random.default_rng(8)
+    crowd = all_keys[20_000:40_000]
+    raw = [rng.choice(crowd, 800) for _ in range(2)]
+    spilled = [np.unique(rng.choice(crowd, 700)) for _ in range(3)]
+    known = [np.unique(rng.choice(all_keys, 9_000)) for _ in range(2)]
+    within = np.unique(rng.choice(crowd, 900))
+    dots, base = rng.choice(crowd, 600), int(crowd[10_000]) // 64 * 64
+
+    def found() -> Found:
+        bitmap, left = Bitmap(base, 1 + span // 64) if span else None, dots.copy()
+        if bitmap and filled:
+            left = set_within(bitmap.fill(), left, bitmap.base)
+        blocks = [block for keys in spilled for block in code_keys(DEPTH, keys).blocks(DEPTH)]
+        return Found([part.copy() for part in (*raw, left)], blocks, bitmap)
+
+    everything = set(np.concatenate([*raw, *spilled, dots]).tolist())
+    expected = sorted(everything - set(np.concatenate(known).tolist()))
+    summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found(), known, keep))
+    assert keys_of_coded(coded, U32) == expected
+    goals = sum(key >> 28 == 10 for key in expected)
+    assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
+    assert keys.tolist() == (expected if keep else [])
+    assert keys.dtype == np.uint32
+    _, coded, _ = merge_range(PUZZLE, DEPTH, Work(found(), known, keep, [within]))
+    assert keys_of_coded(coded, U32) == sorted(set(expected) & set(within.tolist()))
+    held = found()._replace(blocks=[])
+    whole = keys_of_coded(code_found(U32, DEPTH, held), U32)
+    assert whole == sorted(set(np.concatenate([*raw, dots]).tolist()))
+    assert held.bitmap is None or held.bitmap.words is None
+
+
+def test_blocks_of_bits_are_set_in_the_bitmap_again() -> None:
+    keys = list(range(1_000, 3_000, 2))
+    bitmap, put = Bitmap(960, 40), list[Coded]()
+    expand = Expansion(
+        Steps(U32, (1,)), DEPTH, partition_by(U32.pack(keys), 1).table, lambda _, each: put.append(each), 0, False
+    )
+    expand(Frontier(0, [U32.pack(keys)], bitmap, False, []))
+    blocks = list(put[0].blocks(DEPTH))
+    assert has_bits(blocks[0].value)
+    for again in (Bitmap(960, 40), None):
+        merged = merge_range(Steps(U32, (1,)), DEPTH, Work(Found([], blocks, again), [], True))
+        assert ints(merged.keys) == [key + 1 for key in keys]
+
+
+def test_a_range_in_which_nothing_was_found_is_empty() -> None:
+    for found in (Found([], [], None), Found([], [], Bitmap(64, 5))):
+        summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found, [], True))
+        assert (summary.tolist(), len(coded.firsts), len(keys)) == ([0, 0, 0, 0], 0, 0)

@@ -1,0 +1,213 @@
+"""A layer made by threads, one key range at a time: what the keys of a range lead to, and a range merged of all that.
+
+keys of a range -> expand -> what lies within the range and its bitmap: set there
+                          -> all else: put together by range
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.order import difference
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, has_bits, set_decoded
+from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.flow import flow_of, total_flow
+from hakoiri.worker.layers.kernels import is_dense, list_bits, merge, set_within, split, take_off
+from hakoiri.worker.layers.partition import scatter
+from hakoiri.worker.layers.parts import code_window, part_of
+
+#: So many successors at most are set at a time, so that they stay in the second-level cache.
+_BATCH = 1 << 17
+
+#: Takes blocks of the range of some number.
+Put = Callable[[int, Coded], None]
+
+
+@dataclass
+class Bitmap:
+    """The bitmap of a key range whose keys are dense: from `base` on, of so many words; ``None`` while it is empty.
+
+    Keys of the range may also lie beyond it.
+    """
+
+    base: Key
+    length: int
+    words: Words | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes when it is not empty."""
+        return self.length * WORD_BITS // 8
+
+    def fill(self) -> Words:
+        """Its words, which may be written."""
+        if self.words is None:
+            self.words = np.zeros(self.length, dtype=np.uint64)
+        return self.words
+
+    def between(self, low: Key, high: Key) -> "Bitmap":
+        """The part of it with low <= key < high; nobody may write to it."""
+        base, words = part_of((self.base, self.fill()), low, high)
+        return Bitmap(base, len(words), words)
+
+
+def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bitmap | None:
+    """A bitmap for some `count` keys that lie where those of a sorted sample do; ``None`` unless they are dense.
+
+    It reaches up to `margin` beyond the sample. No word of it has a key below `low`, or from `high` on.
+    """
+    if sample.ndim > 1 or not len(sample):
+        return None
+    begin = max(-(-low // WORD_BITS), (int(sample[0]) - margin) // WORD_BITS)
+    length = min(high // WORD_BITS, (int(sample[-1]) + margin) // WORD_BITS + 1) - begin
+    return Bitmap(begin * WORD_BITS, length) if length > 0 and is_dense(length * WORD_BITS, count) else None
+
+
+class Frontier(NamedTuple):
+    """The keys of range `number` that are expanded, in batches; the range's bitmap, if any, and what becomes of that.
+
+    Where it does not stay in memory, its keys are coded, less the known ones.
+    """
+
+    number: int
+    batches: Iterable[Keys]
+    bitmap: Bitmap | None
+    stays: bool
+    known: Iterable[Keys]
+
+
+class Expanded(NamedTuple):
+    """How many keys of a range were expanded, and what they lead to beside what stays in the range's bitmap.
+
+    `keys` lie together by range, and `ends` says where each range ends. `flow` is that of all moves, if it is summed.
+    """
+
+    size: int
+    keys: Keys
+    ends: NDArray[np.int64]
+    flow: int | None
+
+
+class Expansion:
+    """The expanding of ranges for layer `depth`; `table` is that of the partition.
+
+    Keys that do not lie in the bitmap of their range are coded when they take more than `most_bytes`, and go to `put`
+    with the number of theirs.
+    """
+
+    def __init__(
+        self, puzzle: Puzzle, depth: Depth, table: NDArray[np.int64], put: Put, most_bytes: int, sums_flow: bool
+    ) -> None:
+        self._puzzle, self._layout, self._depth, self._table = puzzle, puzzle.layout, depth, table
+        self._put, self._most_bytes, self._sums_flow = put, most_bytes, sums_flow
+
+    def __call__(self, work: Frontier) -> Expanded:
+        """Expand the keys of a range; any thread may, and no two the same range."""
+        puzzle, bitmap = self._puzzle, work.bitmap
+        words = None if bitmap is None else bitmap.fill()
+        beyond, held, size = [self._layout.empty(0)], 0, 0
+        flows: list[int | None] = []
+        step = max(1, _BATCH // puzzle.most_successors)
+        for keys in chain.from_iterable(split(keys, step) for keys in work.batches):
+            expansion = puzzle.expand(keys)
+            flows.append(flow_of(puzzle, keys, expansion) if self._sums_flow else None)
+            found, size = expansion.successors, size + len(keys)
+            if bitmap is not None and words is not None:
+                found = set_within(words, found, bitmap.base)
+            beyond.append(_own(found))
+            held += found.nbytes
+            if held > self._most_bytes:
+                self._code(beyond)
+                beyond, held = beyond[:1], 0
+        if bitmap is not None and words is not None and not work.stays:
+            take_off((bitmap.base, words), work.known)
+            self._put(work.number, code_window(self._depth, (bitmap.base, words), self._layout))
+            bitmap.words = None
+        keys, ends = scatter(np.concatenate(beyond), self._table)
+        return Expanded(size, keys, ends, total_flow(flows))
+
+    def _code(self, parts: list[Keys]) -> None:
+        """Put some keys away as blocks by range, each key once."""
+        keys, ends = scatter(np.concatenate(parts), self._table)
+        for number, part in enumerate(np.split(keys, ends[:-1])):
+            if len(part):
+                self._put(number, code_keys(self._depth, merge([part], [])))
+
+
+class Found(NamedTuple):
+    """What was found in a key range: keys in no order and with duplicates, spilled blocks, and its bitmap, if any."""
+
+    parts: list[Keys]
+    blocks: list[Block]
+    bitmap: Bitmap | None
+
+
+class Work(NamedTuple):
+    """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left.
+
+    If `within` is given, only keys that are in one of these sorted batches, too, are left.
+    """
+
+    found: Found
+    known: Iterable[Keys]
+    keep: bool
+    within: Iterable[Keys] | None = None
+
+
+class Merged(NamedTuple):
+    """[How many keys, how many goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
+
+    summary: NDArray[np.uint64]
+    coded: Coded
+    keys: Keys
+
+
+def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
+    """A range of layer `depth`."""
+    keys = _new_keys(work.found, work.known, puzzle.layout)
+    if work.within is not None and len(keys):
+        keys = difference(keys, merge([keys], work.within))
+    goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
+    summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
+    return Merged(summary, code_keys(depth, keys), _own(keys if work.keep else keys[:0]))
+
+
+def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
+    """What was found in a range, sorted, without duplicates, as blocks of layer `depth`; its bitmap is empty then."""
+    bitmap = found.bitmap
+    if bitmap is None or bitmap.words is None:
+        return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
+    keys = _new_keys(found, [], layout)
+    bitmap.words = None
+    return code_keys(depth, keys)
+
+
+def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
+    """The distinct keys of what was found that none of the known batches holds, strictly increasing."""
+    bitmap, parts = found.bitmap, found.parts
+    if bitmap is None:
+        return merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
+    words, base, beyond = bitmap.fill(), bitmap.base, []
+    for block in found.blocks:
+        if has_bits(block.value):
+            set_decoded(block, words, base, layout)
+        else:
+            beyond.append(set_within(words, decode(block, layout), base))
+    beyond += [set_within(words, part, base) for part in parts]
+    if any(map(len, beyond)):
+        return merge([list_bits(words, base, layout), *beyond], known)
+    take_off((base, words), known)
+    return list_bits(words, base, layout)
+
+
+def _own(keys: Keys) -> Keys:
+    """`keys` without the larger array that they may be a part of."""
+    return keys if keys.base is None else keys.copy()
