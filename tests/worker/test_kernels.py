@@ -19,6 +19,7 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
+from hakoiri.puzzles.keys.order import difference
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.bounds import Aim, Bounds, _around, least_alike, look_here
@@ -27,7 +28,7 @@ from hakoiri.worker.graphs.components import label_components, order_by_componen
 from hakoiri.worker.graphs.lanes import LANES, look_from, pairs_at
 from hakoiri.worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by_sides, distances_from, farthest_pairs
 from hakoiri.worker.layers import kernels
-from hakoiri.worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
+from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.plain import any_keys, layouts
 

@@ -16,7 +16,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.layers import shuffle
+from hakoiri.worker.layers import parts, shuffle
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.layers.parts import Held, Parts, marked, within
 from hakoiri.worker.layers.shuffle import Made, gather, spread
@@ -192,7 +192,7 @@ def test_what_lies_beyond_the_bitmap_of_a_sample_is_in_the_pieces_too(monkeypatc
 def test_ranges_beyond_a_bitmap_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel looks for the first bit before it looks where the words end."""
     layout, read = LAYOUTS["u32"], list[Any]()
-    monkeypatch.setattr(shuffle, "code_bits", lambda *given: (read.append(given[1]), code_bits(*given))[1])
+    monkeypatch.setattr(parts, "code_bits", lambda *given: (read.append(given[1]), code_bits(*given))[1])
     keys = list(range(64_000, 96_000, 4))
     (block,) = blocks_of(LAYER - 1, code_keys(LAYER - 1, layout.pack(keys)))
     partition = partition_by(layout.pack([0, 100, 70_000, 200_000, 300_000]), 5)
@@ -211,7 +211,7 @@ def test_a_block_with_another_byte_is_damaged(name: str, place: int) -> None:
     damaged = [block._replace(value=bytes(broken)), block._replace(number=8), block._replace(first=block.first + 1)]
     for wrong in damaged:
         assert not is_sound(wrong, layout)
-        with pytest.raises(DamagedError, match=r"layer [78] at 0x"):
+        with pytest.raises(DamagedError, match=r"layer [78], block 0x"):
             decode(wrong, layout)
 
 
