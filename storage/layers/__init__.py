@@ -1,1 +1,1 @@
-"""Layers of keys on disk: blocks, their code, digests, spilled buckets, the audit."""
+"""Layers of keys on disk: coded blocks, readers, digests, spill files, the audit."""
