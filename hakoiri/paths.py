@@ -10,8 +10,6 @@ from hakoiri.coordinator.layers.between import AllPaths, levels_back, levels_on
 from hakoiri.coordinator.layers.paths import (
     first_or_all,
     goals_among,
-    real_path,
-    require_path,
     search_farthest,
     search_levels,
 )
@@ -81,7 +79,10 @@ class PathAnswers(Answers):
     ) -> ShortestPath:
         """A shortest path, of several always the same."""
         levels, _ = self._levels(target, source, avoid, one=True)
-        path = real_path(self.puzzle, [key_at(level, 0) for level in levels], self._real_start(source))
+        path = [key_at(level, 0) for level in levels]
+        if isinstance(self.puzzle, Quotient):
+            # The images that belong together, from that which the user named.
+            path = self.puzzle.lift(path, self._real_start(source))
         return spell_out(self.puzzle, path)
 
     def shortest_paths(
@@ -109,7 +110,10 @@ class PathAnswers(Answers):
                 levels = search_farthest(context, self.store, origin)
             elif levels is None:
                 levels = search_levels(context, self.store, origin, key, one)
-            return require_path(levels, self.puzzle.render(origin), self._words_for(target)), context.puzzle
+        if levels is None:
+            ends = f"from {self.puzzle.render(origin)} to {as_text(target, [self.puzzle.layout])}"
+            raise UnanswerableError(f"no path leads {ends}: all that it can reach was looked at")
+        return levels, context.puzzle
 
     # What is known
 
@@ -175,9 +179,6 @@ class PathAnswers(Answers):
     def _key_of(self, target: Configuration) -> Key | None:
         """The key of a configuration; ``None`` for words."""
         return None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
-
-    def _words_for(self, target: Configuration) -> str:
-        return as_text(target, [self.puzzle.layout])
 
 
 def _is_word(target: Configuration, *words: str) -> bool:
