@@ -8,7 +8,7 @@ from hakoiri.coordinator.graphs.bounding import eccentricity_run, known_of
 from hakoiri.coordinator.graphs.building import run_keys
 from hakoiri.coordinator.graphs.census import Counted
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
-from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
+from hakoiri.coordinator.graphs.strong import StrongComponents, of_undirected, strong_components
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -16,7 +16,7 @@ from hakoiri.coordinator.session.session import Control, Observer, SilentObserve
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import Configuration, Key
+from hakoiri.puzzles.keys.layout import Configuration
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results.census import Diameter, read_component, read_diameter
 
@@ -32,10 +32,7 @@ class ComponentAnswers(PathAnswers):
         self._require_complete()
         self.require_components()
         self._require_undirected()
-        if not self.whole:
-            return [self.diameter().record]
-        count = self._components
-        return [read_component(self.store, number) for number in range(min(count, limit or count))]
+        return self.weak_components(limit) if self.whole else [self.diameter().record]
 
     def component_of(self, configuration: Configuration) -> int:
         """The number of the component, of a directed puzzle the weak one, that a configuration lies in."""
@@ -51,17 +48,18 @@ class ComponentAnswers(PathAnswers):
             raise self.not_found(f"did not find {self.puzzle.render(key)}")
         return int(slabs.labels_at(places)[0])
 
-    def weak_components(self) -> list[WeakComponent]:
+    def weak_components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components that hang together whichever way moves lead, largest first, ties by least key.
 
-        What a start reaches is one of them.
+        What a start reaches is one of them. Only what a census has measured comes with distances.
         """
         self._require_complete()
         self.require_components()
         if self.whole:
-            records = (read_component(self.store, number) for number in range(self._components))
-            return [WeakComponent(record.component, record.size, record.representative) for record in records]
-        return [WeakComponent(0, self._reached.configurations, self._least_key())]
+            count = self._components
+            return [read_component(self.store, number) for number in range(min(count, limit or count))]
+        least = min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
+        return [ComponentRecord(0, self._reached.configurations, None, None, None, None, None, least)]
 
     def strong_components(
         self, control: Control | None = None, observer: Observer | None = None, resources: Resources | None = None
@@ -74,7 +72,7 @@ class ComponentAnswers(PathAnswers):
         self._require_complete()
         self.require_components()
         if not self.puzzle.undirected:
-            weak = len(self.weak_components())
+            weak = self._components if self.whole else 1
             with self._context(control, observer, workers=resources) as context:
                 return strong_components(context, run_keys(context, self.store), weak)
         count = self._components if self.whole else 1
@@ -133,9 +131,9 @@ class ComponentAnswers(PathAnswers):
         self._require_complete()
         self.require_components()
         self._require_undirected()
-        return self._number_of(component)
+        return self.number_of(component)
 
-    def _number_of(self, component: int | None) -> int:
+    def number_of(self, component: int | None) -> int:
         """A component that there is, by default that of the puzzle's start."""
         count = self._components if self.whole else 1
         number = self.start_component if component is None else component
@@ -177,9 +175,6 @@ class ComponentAnswers(PathAnswers):
     @property
     def _components(self) -> int:
         return Counted.of(self.store.state).components or 0
-
-    def _least_key(self) -> Key:
-        return min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
 
     def _require_undirected(self) -> None:
         if not self.puzzle.undirected:

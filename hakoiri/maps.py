@@ -93,7 +93,7 @@ class MapAnswers(GoalAnswers):
             self._require_complete()
             self.require_components()
         self.require_layer(0)
-        return self._number_of(component)
+        return self.number_of(component)
 
     def _shown(self, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
         """The size of a component, the origin, and the configurations that are shown of it in increasing order."""

@@ -29,18 +29,6 @@ _VERTEX_BYTES = 40
 
 
 @dataclass(frozen=True)
-class WeakComponent:
-    """Configurations connected by moves of either direction; `representative` is the least key.
-
-    They have no diameter: not every one leads to every other.
-    """
-
-    component: int
-    size: int
-    representative: Key
-
-
-@dataclass(frozen=True)
 class StrongComponent:
     """Configurations that all lead to each other, the largest number of them first, ties by least key.
 

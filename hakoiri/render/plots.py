@@ -103,8 +103,7 @@ def _draw_layers(axes: "Axes", run: Run) -> None:
 
 
 def _draw_components(axes: "Axes", run: Run) -> None:
-    found = run.components() if run.puzzle.undirected else run.weak_components()
-    sizes = [record.size for record in found]
+    sizes = [record.size for record in run.weak_components()]
     if len(sizes) <= _FEW:
         _draw_bars(axes, sizes)
     else:

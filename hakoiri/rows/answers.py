@@ -3,7 +3,6 @@
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.puzzles.keys.layout import ints, key_at
 
@@ -56,15 +55,8 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
 
 def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]:
     """The components, largest first; those of a directed puzzle without distances, which they do not have."""
-    if run.puzzle.undirected:
-        return [component_row(record, run.puzzle) for record in run.components(limit)]
-    unknown = dict.fromkeys(("diameter", "radius", "centre", "periphery"))
-    return [
-        {"component": weak.component, "size": weak.size}
-        | unknown
-        | {"representative": run.puzzle.render(weak.representative)}
-        for weak in run.weak_components()[:limit]
-    ]
+    records = run.components(limit) if run.puzzle.undirected else run.weak_components(limit)
+    return [component_row(record, run.puzzle) for record in records]
 
 
 def components_row(run: "Run", limit: int | None = None) -> dict[str, Any]:
@@ -76,10 +68,7 @@ def one_component_row(run: "Run", number: int) -> dict[str, Any]:
     """The component of a number: of a directed puzzle the weak one, without distances."""
     if run.puzzle.undirected:
         return component_row(run.diameter(number).record, run.puzzle)
-    rows = component_rows(run)
-    if number >= len(rows):
-        raise UnanswerableError(f"run {run.name} has the components 0 to {len(rows) - 1}, not {number}")
-    return rows[number]
+    return component_row(run.weak_components(number + 1)[run.number_of(number)], run.puzzle)
 
 
 def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:

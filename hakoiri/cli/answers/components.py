@@ -69,11 +69,9 @@ def component_of(
 
     with asking.open(name) as run:
         number = run.component_of(read_board(conf))
-        if run.whole and run.puzzle.undirected:
-            row = component_row(run.components(number + 1)[number], run.puzzle)
-        else:
-            weak = run.weak_components()[number]
-            row = {"component": number, "size": weak.size, "representative": run.puzzle.render(weak.representative)}
+        row = component_row(run.weak_components(number + 1)[number], run.puzzle)
+        if not (run.whole and run.puzzle.undirected):
+            row = {name: row[name] for name in ("component", "size", "representative")}
     if asking.json:
         print_json({"run": run.name} | row)
     else:
@@ -81,8 +79,8 @@ def component_of(
 
 
 def _list_weak(run: "Run", limit: int | None) -> None:
-    found = run.weak_components()
-    stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found[:limit]]))
+    found = run.weak_components(limit)
+    stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
     why = "" if run.whole else "; all that a search reaches hangs together through its start"
     stdout().print(f"weakly connected{why}", style="dim")
     stdout().print(
