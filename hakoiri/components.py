@@ -104,7 +104,7 @@ class ComponentAnswers(PathAnswers):
         if (known := self.known_diameter(number, every)) is not None:
             return known
         with self._context(control, observer) as context:
-            found = self._policy.measure(context, number, self._size(number), every)
+            found = self._policy.measure(context, number, every)
         self._measured[number, every] = found
         return found
 
@@ -117,7 +117,7 @@ class ComponentAnswers(PathAnswers):
         if self.known_diameter(component, every) is not None:
             return False
         apart = every or not self.whole
-        return self._policy.way(component, self._size(component), Control(), apart) is Way.RUN
+        return self._policy.way(component, Control(), apart) is Way.RUN
 
     def driven(self, directory: Path, resources: Resources, control: Control | None, observer: Observer | None) -> None:
         """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
@@ -149,15 +149,12 @@ class ComponentAnswers(PathAnswers):
 
     def may_be_symmetry(self, component: int) -> bool:
         """Whether kinds of configurations may settle the distances, which only a look at all of them tells."""
-        return self._policy.may_be_symmetry(self._size(component))
+        return self._policy.may_be_symmetry(self._policy.size(component))
 
     @cached_property
     def _policy(self) -> DistancePolicy:
         moves = Counted.of(self.store.state).moves if self.whole else None
         return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
-
-    def _size(self, component: int) -> int:
-        return read_component(self.store, component).size if self.whole else self._reached.configurations
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
         """What is known of a component: by a run of its eccentricities, by a census, or by this process."""

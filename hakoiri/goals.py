@@ -1,6 +1,6 @@
 """What an open run says of its goals: how far each configuration is from the nearest, and which are farthest."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,6 +14,7 @@ from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.readers import StoredLayer
 
 #: Configurations of the farthest that are given unless more are asked for.
 _USUALLY_GIVEN = 1_000
@@ -61,10 +62,10 @@ class GoalAnswers(ComponentAnswers):
             known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1
-        farthest = first_keys(known.store.blocks(last), limit)
+        farthest = next(StoredLayer(known.store, last, layers[last]).chunks(0, limit))
         dead = self._reached.configurations - sum(layers)
         metric = self._metric_among(known.store.manifest.puzzle["options"])
-        return Hardest(last, layers[last], farthest, layers, dead, known.run, metric)
+        return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric)
 
     def distances_run(self, metric: str = "") -> Derived:
         """The run that holds the goal distances, by another `metric` than the run's if one is given."""
@@ -99,11 +100,3 @@ class GoalAnswers(ComponentAnswers):
         if not any(record.goals for record in self.layer_records()):
             step = Step("give", "goal", "CONF")
             raise UnanswerableError(f"run {self.name} has no goal among its configurations: run the puzzle anew", step)
-
-
-def first_keys(blocks: Iterator[Keys], limit: int) -> Keys:
-    """The first keys of some batches, of which there is at least one; no more are read than needed."""
-    found = [next(blocks)]
-    while sum(map(len, found)) < limit and (block := next(blocks, None)) is not None:
-        found.append(block)
-    return np.concatenate(found)[:limit]

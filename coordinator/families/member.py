@@ -57,8 +57,7 @@ def _await_redis(resources: Resources, control: Control, observer: Observer) -> 
 def _distances(context: ComputeContext, store: RunStore) -> tuple[int | None, int | None, int | None]:
     """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
     try:
-        size = sum(record.size for record in store.layer_records())
-        found = DistancePolicy(store, context.puzzle, context.budget).measure(context, 0, size).record
+        found = DistancePolicy(store, context.puzzle, context.budget).measure(context, 0).record
     except (OverBudgetError, UnanswerableError) as error:
         context.observer.note(f"{error}; the diameter stays open", *error.steps)
         return None, None, None

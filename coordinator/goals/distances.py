@@ -52,11 +52,6 @@ class GoalDistances:
         store.close()
         return None
 
-    @property
-    def run(self) -> str:
-        """The name of the run that holds them."""
-        return self.store.manifest.run
-
     def of(self, keys: Keys) -> NDArray[np.int64]:
         """The distance of each key in moves, or `NOWHERE`. Costs a block decoded per layer for a few keys."""
         distinct = merge([keys], [])

@@ -66,8 +66,15 @@ class DistancePolicy:
         self._census, self._moves = moves is not None, moves or 0.0
         self._kinds: dict[int, Kinds | None] = {}
 
-    def way(self, component: int, size: int, control: Control, apart: bool = True) -> Way:
-        """The way for a component of this size; `apart` says that it may be a run of its own."""
+    def size(self, component: int) -> int:
+        """How many configurations a component has, of a finished run."""
+        if self._census:
+            return read_component(self._run, component).size
+        return sum(record.size for record in self._run.layer_records())
+
+    def way(self, component: int, control: Control, apart: bool) -> Way:
+        """The way for a component of a finished run; `apart` says that it may be a run of its own."""
+        size = self.size(component)
         if self.may_be_symmetry(size) and self.kinds(component, control):
             return Way.SYMMETRY
         if apart and size >= RUN_FROM:
@@ -127,9 +134,9 @@ class DistancePolicy:
             return found
         return None if self._lists(size, found.record.periphery or 0, found.record.pair_count or 0) else found
 
-    def measure(self, context: ComputeContext, component: int, size: int, every: bool = False) -> Diameter:
-        """The exact distances of a component, here and now."""
-        found = self.by_symmetry(context, component, size)
+    def measure(self, context: ComputeContext, component: int, every: bool = False) -> Diameter:
+        """The exact distances of a component of a finished run, here and now."""
+        found = self.by_symmetry(context, component, self.size(component))
         return found or measure_graph(context, component_keys(context, self._run, component), component, every)
 
     def way_to_verify(self, record: ComponentRecord, full: bool, fits: bool) -> Way:
