@@ -289,8 +289,6 @@ def _explored(
             state = drive(directory, resources, control, observer)
         finally:
             control.expect(lambda _: "")
-            # The run's wish to be cancelled lies in a store that is closed by now.
-            control.watch(lambda: False)
         if state.status != "complete":
             raise StopRun(state.status, state.reason)
         with RunStore(directory) as store:

@@ -18,25 +18,13 @@ _RUN = "member"
 Found = tuple[list[int], int | None, int | None, int | None, str]
 
 
-class _Within(Control):
-    """Of a member's run: it stops when the study is to stop, too."""
-
-    def __init__(self, study: Control) -> None:
-        super().__init__()
-        self._study = study
-
-    def check(self) -> None:
-        self._study.check()
-        super().check()
-
-
 def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> Found:
     """What a run by layers finds of a member, gone on with where it lies in `data` already; `StopRun` by `control`."""
     directory = data / _RUN
     if not (directory / DATA_FILE).exists():
         make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
     _await_redis(resources, control, observer)
-    state = drive(directory, resources, _Within(control), observer)
+    state = drive(directory, resources, control, observer)
     if state.status != "complete":
         raise StopRun(state.status, state.reason)
     _await_redis(resources, control, observer)

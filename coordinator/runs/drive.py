@@ -52,7 +52,8 @@ def drive(
                     store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)
-                _session(job, resources.over(store.manifest.settings), control, observer, repair)
+                with control.watching(store.cancel_requested):
+                    _session(job, resources.over(store.manifest.settings), control, observer, repair)
         finally:
             if store.state.status in ENDED:
                 remove_inside(directory, QUEUED_FILE)
@@ -68,7 +69,6 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
             "the last session of this run ended without a reason; if the system had no memory left, set a limit",
             Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
         )
-    control.watch(store.cancel_requested)
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
         # Every kernel before the clock of the run starts.

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
@@ -68,14 +69,19 @@ class Control:
 
     def __init__(self) -> None:
         self._reason = ""
-        self._cancelled: Callable[[], bool] = lambda: False
+        self._cancelled: list[Callable[[], bool]] = []
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._next_look = 0.0
         self._computing = Breaking()
 
-    def watch(self, cancelled: Callable[[], bool]) -> None:
-        """From now on also ask `cancelled` from time to time."""
-        self._cancelled = cancelled
+    @contextmanager
+    def watching(self, cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Also ask `cancelled` from time to time while the block runs."""
+        self._cancelled.append(cancelled)
+        try:
+            yield
+        finally:
+            self._cancelled.remove(cancelled)
 
     def expect(self, unexpected: Callable[[LayerRecord], str]) -> None:
         """From now on also ask `unexpected` of each layer that is made: what it says stops the run."""
@@ -128,7 +134,7 @@ class Control:
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + _CANCEL_LOOK_SECONDS
-            if self._cancelled():
+            if any(cancelled() for cancelled in self._cancelled):
                 raise StopRun("cancelled", "cancelled on request")
 
 
