@@ -35,58 +35,46 @@ def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
     return puzzle.retract if isinstance(puzzle, Reversible) else None
 
 
-class Levels:
-    """Levels in the making, from one end on; together they must fit the memory of `context`."""
-
-    def __init__(self, context: ComputeContext, begin: Keys, one: bool) -> None:
-        self._context, self._puzzle, self._one, self.levels = context, context.puzzle, one, [begin]
-
-    def lead_on(self, store: RunStore, depth: Depth) -> None:
-        """The next level: those of layer `depth` that the last one leads to."""
-        self._lead(self._puzzle.expand, store, depth)
-
-    def lead_back(self, store: RunStore, depth: Depth) -> None:
-        """The next level: those of layer `depth` that lead to the last one."""
-        if (before := moves_back(self._puzzle)) is not None:
-            self._lead(before, store, depth)
-            return
-        layer = StoredLayer(store, depth, store.layer_record(depth).size)
-        table, shares = partition_by(self._puzzle.keys([0]), 1).table, self._context.shares
-        chunks = layer.chunks(0, shares.chunk_size(layer.size, self._puzzle.most_successors))
-        found = self._context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [table, self.levels[-1]])
-        self._add(store, depth, [keys for _, (keys, _) in found])
-
-    def _lead(self, way: Callable[[Keys], Expansion], store: RunStore, depth: Depth) -> None:
-        found = (merge([way(keys).successors], []) for keys in split(self.levels[-1], _AT_ONCE))
-        self._add(store, depth, [keys[store.contains(depth, keys)] for keys in found])
-
-    def _add(self, store: RunStore, depth: Depth, parts: list[Keys]) -> None:
-        level = merge([self._puzzle.keys([]), *parts], [])
-        if not len(level):
-            run = store.directory.name
-            raise DamagedError(f"run {run}: layer {depth} has no way to the layer beside it", Step("verify", run))
-        if self._one:
-            level = level[:1]
-        else:
-            held = sum(each.nbytes for each in self.levels) + 2 * level.nbytes
-            self._context.budget.require("a list of the configurations on all shortest paths", held)
-        self.levels.append(level)
-
-
 def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth, one: bool = False) -> list[Keys]:
     """The levels from layer 0 of a search by layers to some configurations of its layer `depth`."""
-    found = Levels(context, ends, one)
-    for earlier in range(depth - 1, -1, -1):
-        found.lead_back(store, earlier)
-    return found.levels[::-1]
+    return _levels(context, moves_back(context.puzzle), store, ends, depth, one)[::-1]
 
 
 def levels_on(context: ComputeContext, store: RunStore, begin: Keys, depth: Depth, one: bool = False) -> list[Keys]:
     """The levels from some configurations of layer `depth` to layer 0, where each layer leads to the one before."""
-    found = Levels(context, begin, one)
+    return _levels(context, context.puzzle.expand, store, begin, depth, one)
+
+
+def _levels(
+    context: ComputeContext, way: Callable[[Keys], Expansion] | None, store: RunStore, begin: Keys, depth: Depth,
+    one: bool,
+) -> list[Keys]:  # fmt: skip
+    """The levels from layer `depth` down to 0, which must fit the memory; ``way=None`` looks for predecessors."""
+    levels, held = [begin], begin.nbytes
     for nearer in range(depth - 1, -1, -1):
-        found.lead_on(store, nearer)
-    return found.levels
+        if way is None:
+            parts = _leading(context, store, nearer, levels[-1])
+        else:
+            moves = (merge([way(keys).successors], []) for keys in split(levels[-1], _AT_ONCE))
+            parts = [keys[store.contains(nearer, keys)] for keys in moves]
+        level = merge([context.puzzle.keys([]), *parts], [])
+        if not len(level):
+            run = store.directory.name
+            raise DamagedError(f"run {run}: layer {nearer} has no way to the layer beside it", Step("verify", run))
+        if not one:
+            held += level.nbytes
+            context.budget.require("a list of the configurations on all shortest paths", held + level.nbytes)
+        levels.append(level[:1] if one else level)
+    return levels
+
+
+def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys) -> list[Keys]:
+    """Those of layer `depth` that lead to a level, in parts; all of the layer is expanded."""
+    layer = StoredLayer(store, depth, store.layer_record(depth).size)
+    table = partition_by(context.puzzle.keys([0]), 1).table
+    chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
+    found = context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [table, level])
+    return [keys for _, (keys, _) in found]
 
 
 @dataclass(frozen=True)
