@@ -12,7 +12,7 @@ from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers, whole_layers
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.goals import GoalAnswers
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
 from hakoiri.storage.results.census import read_component
 from hakoiri.worker.graphs.bounds import Aim
@@ -74,7 +74,7 @@ class MapAnswers(GoalAnswers):
                 solver.go_on(bounds_of(self.eccentricity_run(number)))
                 solver.settle(Aim.ALL)
                 eccentricities, _ = solver.bounds()
-            order = search_order(self._both_ways(graph), _place_of(keys, origin))
+            order = search_order(self._both_ways(graph), int(lower_bounds(keys, self.puzzle.keys([origin]))[0]))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
             seed = int(self.store.state.digest[:16] or "0", 16)
             both = self._both_ways(graph)
@@ -126,11 +126,6 @@ class MapAnswers(GoalAnswers):
             return depths if self.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
         goals = np.flatnonzero(self.puzzle.is_goal(keys)).astype(np.int32)
         return distances_from(graph if self.puzzle.undirected else transposed(graph), goals) if len(goals) else None
-
-
-def _place_of(keys: Keys, key: Key) -> int:
-    """Where a key is among increasing ones that hold it."""
-    return int(lower_bounds(keys, layout_of(keys).pack([key]))[0])
 
 
 def _moves(graph: Graph, undirected: bool) -> NDArray[np.uint32]:

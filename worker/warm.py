@@ -17,7 +17,7 @@ from hakoiri.worker.deals.hunting import Leg
 from hakoiri.worker.deals.solving import MOST_POSITIONS, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
-from hakoiri.worker.graphs.components import inner_graph, label_components, order_by_component
+from hakoiri.worker.graphs.components import inner_graph, label_components
 from hakoiri.worker.graphs.forests import balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
@@ -129,7 +129,7 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
-    order_by_component(graph, label_components(graph))
+    label_components(graph)
     farthest_pairs(graph, sources)
     all_eccentricities(graph)
     keeps_edges(graph, graph.targets)

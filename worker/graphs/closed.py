@@ -8,7 +8,7 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import equal_rows, order_of
 from hakoiri.puzzles.keys.places import Places
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.graphs.components import order_by_component
+from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
 from hakoiri.worker.layers.kernels import simple_edges, split
 
@@ -44,7 +44,8 @@ def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Fi
     """
     order = order_of(keys)
     labels = np.repeat(np.arange(len(firsts), dtype=np.int32), np.diff(np.append(firsts, len(keys))))
-    _, graph = order_by_component(closed_graph(puzzle, keys[order]), labels[order])
+    by_component = np.argsort(labels[order], kind="stable").astype(np.int32)
+    graph = inner_graph(closed_graph(puzzle, keys[order]), labels[order], by_component)
     found = all_eccentricities(graph)
     diameter, radius = (extreme.reduceat(found, firsts) for extreme in (np.maximum, np.minimum))
     outermost = found == diameter[labels]

@@ -72,12 +72,6 @@ def label_components(graph: Graph) -> Labels:
     return labels
 
 
-def order_by_component(graph: Graph, labels: Labels) -> tuple[Vertices, Graph]:
-    """The vertices sorted by component, keeping their order within each, and the graph numbered that way."""
-    order = np.argsort(labels, kind="stable").astype(np.int32)
-    return order, inner_graph(graph, labels, order)
-
-
 def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
     """The edges within components, between the vertices in `order` alone, numbered that way.
 
