@@ -17,9 +17,9 @@ import pytest
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs import bounding, symmetry
+from hakoiri.coordinator.graphs import bounding, distances, symmetry
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.distances import DistancePolicy, measure_graph
+from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, measure_graph
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import MOST_PAIRS
 from hakoiri.coordinator.runs.drive import drive
@@ -250,6 +250,21 @@ def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool, s
     policy = DistancePolicy(small_run.store, PuzzleSpec(name).build(), Budget(1 << 40), moves=4.0)
     assert policy.lists_all(50_000)
     assert policy.lists_all(50_001) != alone
+
+
+def test_one_rule_says_which_way(small_run: Run, tiles: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By kinds where there are few; else by size, a run of its own where that is allowed."""
+
+    def way(run: Run, apart: bool, least: int = 2_000) -> Way:
+        budget = Budget(1 << 40, tuning=Tuning(searched_alone_from=least))
+        return DistancePolicy(run.store, run.puzzle, budget).way(0, Control(), apart)
+
+    assert (way(small_run, True), way(small_run, True, least=2)) == (Way.EACH, Way.GRAPH)
+    monkeypatch.setattr(distances, "RUN_FROM", 248)
+    assert small_run.components()[0].size == 248
+    assert (way(small_run, True), way(small_run, False), way(tiles, True)) == (Way.RUN, Way.EACH, Way.SYMMETRY)
+    monkeypatch.setattr(distances, "RUN_FROM", 249)
+    assert way(small_run, True) is Way.EACH
 
 
 def test_surroundings_are_the_first_layers(monkeypatch: pytest.MonkeyPatch) -> None:
