@@ -139,7 +139,8 @@ class LocalStep(LayerStep):
         exchange = self._exchange
         for number in range(self._partial.merged, self._partition.ranges):
             low, high = exchange.bounds[number]
-            pieces = self._pieces_of(exchange.keys_in(number), low, high)
+            # Keys in a bitmap are listed some at a time, however many there are.
+            pieces = 1 if exchange.bitmaps[number] else self._pieces_of(exchange.keys_in(number), low, high)
             if pieces == 1:
                 completes.append(number)
                 yield self._work(exchange.take(number), low, high, self._pieces is not None)

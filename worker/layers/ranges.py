@@ -4,7 +4,7 @@ keys of a range -> expand -> what lies within the range and its bitmap: set ther
                           -> all else: put together by range
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -16,16 +16,18 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
 from hakoiri.puzzles.keys.order import difference
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
-from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, has_bits, set_decoded
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, has_bits, join_coded, set_decoded
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.flow import flow_of, total_flow
-from hakoiri.worker.layers.kernels import is_dense, list_bits, merge, set_within, split, take_off
+from hakoiri.worker.layers.kernels import fill_of, is_dense, list_bits, merge, set_within, split, take_off
 from hakoiri.worker.layers.partition import scatter
 from hakoiri.worker.layers.parts import code_window, part_of
 
 #: So many successors at most are set at a time, so that they stay in the second-level cache.
 _BATCH = 1 << 17
+#: So many bits, about, are listed at a time.
+_LISTED = 1 << 18
 
 #: Takes blocks of the range of some number.
 Put = Callable[[int, Coded], None]
@@ -171,13 +173,19 @@ class Merged(NamedTuple):
 
 
 def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
-    """A range of layer `depth`."""
-    keys = _new_keys(work.found, work.known, puzzle.layout)
-    if work.within is not None and len(keys):
-        keys = difference(keys, merge([keys], work.within))
-    goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
-    summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
-    return Merged(summary, code_keys(depth, keys), _own(keys if work.keep else keys[:0]))
+    """A range of layer `depth`; where its keys are bits, some of them are listed at a time."""
+    found: Iterable[Keys] = _new_keys(work.found, work.known, puzzle.layout)
+    if work.within is not None:
+        keys = np.concatenate([*found])
+        found = [difference(keys, merge([keys], work.within))]
+    total, parts, kept = np.zeros(4, dtype=np.uint64), [Coded.empty(puzzle.layout)], [puzzle.layout.empty(0)]
+    for keys in found:
+        if len(keys):
+            goals = int(np.count_nonzero(puzzle.is_goal(keys)))
+            total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
+            parts.append(code_keys(depth, keys))
+            kept += [keys] if work.keep else []
+    return Merged(total, join_coded(parts), _own(kept[-1]) if len(kept) < 3 else np.concatenate(kept))
 
 
 def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
@@ -185,16 +193,20 @@ def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
-    keys = _new_keys(found, [], layout)
+    coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout)])
     bitmap.words = None
-    return code_keys(depth, keys)
+    return coded
 
 
-def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
-    """The distinct keys of what was found that none of the known batches holds, strictly increasing."""
+def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Iterator[Keys]:
+    """The distinct keys of what was found that none of the known batches holds, increasing; there is one batch or more.
+
+    `known` is read before the first of them.
+    """
     bitmap, parts = found.bitmap, found.parts
     if bitmap is None:
-        return merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
+        yield merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
+        return
     words, base, beyond = bitmap.fill(), bitmap.base, []
     for block in found.blocks:
         if has_bits(block.value):
@@ -203,9 +215,12 @@ def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
             beyond.append(set_within(words, decode(block, layout), base))
     beyond += [set_within(words, part, base) for part in parts]
     if any(map(len, beyond)):
-        return merge([list_bits(words, base, layout), *beyond], known)
+        yield merge([list_bits(words, base, layout), *beyond], known)
+        return
     take_off((base, words), known)
-    return list_bits(words, base, layout)
+    step = max(1, len(words) * _LISTED // max(1, fill_of(words)[1]))
+    for begin in range(0, len(words), step):
+        yield list_bits(words[begin : begin + step], base + begin * WORD_BITS, layout)
 
 
 def _own(keys: Keys) -> Keys:
