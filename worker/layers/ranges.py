@@ -173,19 +173,17 @@ class Merged(NamedTuple):
 
 
 def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
-    """A range of layer `depth`; where its keys are bits, some of them are listed at a time."""
-    found: Iterable[Keys] = _new_keys(work.found, work.known, puzzle.layout)
-    if work.within is not None:
-        keys = np.concatenate([*found])
-        found = [difference(keys, merge([keys], work.within))]
-    total, parts, kept = np.zeros(4, dtype=np.uint64), [Coded.empty(puzzle.layout)], [puzzle.layout.empty(0)]
-    for keys in found:
+    """A range of layer `depth`; where its keys are bits and need not be kept, some of them are listed at a time."""
+    whole = work.keep or work.within is not None
+    total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
+    for batch in _new_keys(work.found, work.known, puzzle.layout, whole):
+        keys = batch if work.within is None else difference(batch, merge([batch], work.within))
         if len(keys):
             goals = int(np.count_nonzero(puzzle.is_goal(keys)))
             total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
             parts.append(code_keys(depth, keys))
-            kept += [keys] if work.keep else []
-    return Merged(total, join_coded(parts), _own(kept[-1]) if len(kept) < 3 else np.concatenate(kept))
+            kept = _own(keys) if work.keep else kept
+    return Merged(total, join_coded(parts or [Coded.empty(puzzle.layout)]), kept)
 
 
 def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
@@ -193,16 +191,13 @@ def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
-    coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout)])
+    coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
     bitmap.words = None
     return coded
 
 
-def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Iterator[Keys]:
-    """The distinct keys of what was found that none of the known batches holds, increasing; there is one batch or more.
-
-    `known` is read before the first of them.
-    """
+def _new_keys(found: Found, known: Iterable[Keys], layout: Layout, whole: bool) -> Iterator[Keys]:
+    """The distinct keys of what was found that none of the known batches holds, increasing; in one batch if `whole`."""
     bitmap, parts = found.bitmap, found.parts
     if bitmap is None:
         yield merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
@@ -218,7 +213,7 @@ def _new_keys(found: Found, known: Iterable[Keys], layout: Layout) -> Iterator[K
         yield merge([list_bits(words, base, layout), *beyond], known)
         return
     take_off((base, words), known)
-    step = max(1, len(words) * _LISTED // max(1, fill_of(words)[1]))
+    step = len(words) if whole else max(1, len(words) * _LISTED // max(1, fill_of(words)[1]))
     for begin in range(0, len(words), step):
         yield list_bits(words[begin : begin + step], base + begin * WORD_BITS, layout)
 
