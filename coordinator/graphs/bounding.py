@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
-from hakoiri.coordinator.graphs.distances import component_keys
+from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
 from hakoiri.coordinator.graphs.job import component_figures
-from hakoiri.coordinator.graphs.verify_bounds import check_bounds
-from hakoiri.coordinator.runs.belonging import Belonging, Derived, open_base, require_base
-from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.graphs.verify_bounds import EccentricityVerifier, opened_solver
+from hakoiri.coordinator.runs.belonging import Belonging, Derived, require_base
 from hakoiri.coordinator.session.job import Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget
-from hakoiri.coordinator.session.session import ComputeContext, Session
+from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -83,6 +81,7 @@ class EccentricityJob(Job):
     row_noun = "eccentricities"
     kernels = (load_search_kernels, load_graph_kernels)
     figures = Bounded
+    check_class = EccentricityVerifier
 
     @classmethod
     def parse_request(  # type: ignore[override]
@@ -119,7 +118,7 @@ class EccentricityJob(Job):
 
     def work(self, session: Session) -> None:
         session.tell(Progress(unit="eccentricities", headline="looking at the moves"))
-        solver, aim = self._opened(session.context), self._aim
+        solver, aim = opened_solver(session.context, self.store), self._aim
         solver.go_on(read_arrays(self.store))
         kept, wait = time.monotonic(), _KEEP_SECONDS
 
@@ -140,11 +139,6 @@ class EccentricityJob(Job):
                 self._keep(session, solver)
             raise
         self._finish(session, solver, found)
-
-    def _opened(self, context: ComputeContext) -> EccentricitySolver:
-        with open_base(self.store) as base:
-            keys = component_keys(context, base, self._component)
-        return EccentricitySolver(context, keys, build_graph(context, keys))
 
     def _keep(self, session: Session, solver: EccentricitySolver) -> None:
         """Make durable what is proved."""
@@ -168,9 +162,6 @@ class EccentricityJob(Job):
         for database in (BEAM, COMPONENTS, PAIRS):
             self.store.erase(database)
         self.store.commit(replace(self.store.state, digest="", figures=Bounded().as_dict()))
-
-    def verify(self, check: Check) -> None:
-        check_bounds(self.store, self._component, self._opened(check.context), check)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         known = recorded_components(self.store).get(self._component)

@@ -26,14 +26,7 @@ from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.ledger.records import pack_record
-from hakoiri.storage.results.census import (
-    SLAB,
-    Diameter,
-    read_pairs,
-    read_slab,
-    recorded_components,
-    stage_component,
-)
+from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, read_slab, recorded_components, stage_component
 
 #: A configuration's label, and its place among those of its component: besides two copies of its key.
 _ORDER_BYTES = 12
@@ -66,6 +59,8 @@ class Census:
         self._session, self._store, self._context = session, session.store, session.context
         self._state = self._store.state
         self._found = Counted.of(self._state)
+        #: Which components are measured, as the plan has it.
+        self._wanted = str(self._store.manifest.plan.get(DIAMETERS, ALL))
 
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `explore` does."""
@@ -77,11 +72,6 @@ class Census:
             self._find_components()
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
         self._commit(exhausted=True)
-
-    @property
-    def _wanted(self) -> str:
-        """Which components are measured, as the plan has it."""
-        return str(self._store.manifest.plan.get(DIAMETERS, ALL))
 
     def _find_components(self) -> None:
         if self._found.components is None:
@@ -173,8 +163,8 @@ class Census:
         numbers = sorted(components)
         least = slabs.keys_at(first_places(slabs)[numbers])
         for place, number in enumerate(numbers):
-            nothing = dict.fromkeys(("diameter", "radius", "centre", "periphery", "pair_count"))
-            record = ComponentRecord(number, int(sizes[number]), **nothing, representative=key_at(least, place))
+            size, key = int(sizes[number]), key_at(least, place)
+            record = ComponentRecord(number, size, None, None, None, None, None, key)
             yield Diameter(record, np.stack([least[:0], least[:0]], axis=1))
 
     def _add(self, measured: Diameter) -> None:

@@ -2,8 +2,12 @@
 
 import numpy as np
 
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
+from hakoiri.coordinator.runs.belonging import Belonging, open_base
 from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.layers.store import RunStore
@@ -14,49 +18,54 @@ from hakoiri.worker.graphs.lanes import LANES
 from hakoiri.worker.graphs.searches import Distances, Vertices
 
 
-def check_bounds(store: RunStore, component: int, solver: EccentricitySolver, check: Check) -> None:
-    """Report what of a component's eccentricities is not as searches from some of its configurations say."""
-    arrays, report = read_arrays(store), check.report
-    if not arrays:
-        return
-    lower, upper = arrays["lower"].astype(np.int32), arrays["upper"].astype(np.int32)
-    if len(lower) != len(solver.keys):
-        report.damage(f"there are bounds of {len(lower)} eccentricities for {len(solver.keys)} configurations")
-        return
-    places = check.sample(len(lower), LANES, component).astype(np.int32)
-    exact = solver.exact(places)
-    report.count("eccentricities", len(places))
-    for place, value in zip(places.tolist(), exact.tolist(), strict=True):
-        if not lower[place] <= value <= upper[place]:
-            known = f"between {lower[place]} and {upper[place]}"
-            report.damage(f"the eccentricity of {key_at(solver.keys, place):#x} is {value}, not {known}")
-    if (record := recorded_components(store).get(component)) is not None:
-        _check_record(store, record, solver, places, lower, upper, check)
+def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:
+    """The component that a run of eccentricities is of; nothing is proved."""
+    with open_base(store) as base:
+        keys = component_keys(context, base, store.plan(Belonging).component)
+    return EccentricitySolver(context, keys, build_graph(context, keys))
 
 
-def _check_record(
-    store: RunStore, record: ComponentRecord, solver: EccentricitySolver, places: Vertices, lower: Distances,
-    upper: Distances, check: Check,
-) -> None:  # fmt: skip
-    """The record against the bounds, and the pairs of those that were looked at against the record."""
-    diameter, radius = int(lower.max()), int(lower.min())
-    expected: dict[str, int | None] = {"size": len(lower), "diameter": diameter if upper.max() == diameter else None}
-    if record.radius is not None:
-        expected |= {"radius": radius if (lower == upper).all() else None}
-        expected |= {"centre": int((lower == radius).sum()), "periphery": int((lower == diameter).sum())}
-    for name, value in expected.items():
-        if getattr(record, name) != value:
-            check.report.damage(f"the record has {name} {getattr(record, name)}, its eccentricities say {value}")
-    pairs = read_pairs(store, record.component)
-    if not check.report.ok:
-        return
-    stored = lower_bounds(solver.keys, pairs.reshape(-1, *pairs.shape[2:])).reshape(-1, 2)
-    outer = np.unique(np.append(places[lower[places] == diameter], stored[:1, 0])).astype(np.int32)
-    found, mine = solver.pairs_from(outer, diameter), stored[np.isin(stored, outer).any(axis=1)]
-    check.report.count("configurations with all their pairs", len(outer))
-    if record.pair_count is None:
-        found = found[(found == stored[0]).all(axis=1)]
-    elif record.pair_count != len(stored):
-        check.report.damage(f"there are {len(stored)} pairs, the record has {record.pair_count}")
-    if not np.array_equal(found, mine):
-        check.report.damage(f"{len(mine)} diametral pairs are stored where searches find {len(found)}")
+class EccentricityVerifier(Check):
+    """The eccentricities of a component against searches from some of its configurations."""
+
+    def check(self) -> None:
+        if not (arrays := read_arrays(self.store)):
+            return
+        self._solver = opened_solver(self.context, self.store)
+        keys, component = self._solver.keys, self.store.plan(Belonging).component
+        lower, upper = arrays["lower"].astype(np.int32), arrays["upper"].astype(np.int32)
+        if len(lower) != len(keys):
+            self.report.damage(f"there are bounds of {len(lower)} eccentricities for {len(keys)} configurations")
+            return
+        places = self.sample(len(lower), LANES, component).astype(np.int32)
+        self.report.count("eccentricities", len(places))
+        for place, value in zip(places.tolist(), self._solver.exact(places).tolist(), strict=True):
+            if not lower[place] <= value <= upper[place]:
+                known = f"between {lower[place]} and {upper[place]}"
+                self.report.damage(f"the eccentricity of {key_at(keys, place):#x} is {value}, not {known}")
+        if (record := recorded_components(self.store).get(component)) is not None:
+            self._check_record(record, places, lower, upper)
+
+    def _check_record(self, record: ComponentRecord, places: Vertices, lower: Distances, upper: Distances) -> None:
+        """The record against the bounds, and the pairs of those that were looked at against the record."""
+        diameter, radius = int(lower.max()), int(lower.min())
+        expected = {"size": len(lower), "diameter": diameter if upper.max() == diameter else None}
+        if record.radius is not None:
+            expected |= {"radius": radius if (lower == upper).all() else None}
+            expected |= {"centre": int((lower == radius).sum()), "periphery": int((lower == diameter).sum())}
+        for name, value in expected.items():
+            if getattr(record, name) != value:
+                self.report.damage(f"the record has {name} {getattr(record, name)}, its eccentricities say {value}")
+        pairs = read_pairs(self.store, record.component)
+        if not self.report.ok:
+            return
+        stored = lower_bounds(self._solver.keys, pairs.reshape(-1, *pairs.shape[2:])).reshape(-1, 2)
+        outer = np.unique(np.append(places[lower[places] == diameter], stored[:1, 0])).astype(np.int32)
+        found, mine = self._solver.pairs_from(outer, diameter), stored[np.isin(stored, outer).any(axis=1)]
+        self.report.count("configurations with all their pairs", len(outer))
+        if record.pair_count is None:
+            found = found[(found == stored[0]).all(axis=1)]
+        elif record.pair_count != len(stored):
+            self.report.damage(f"there are {len(stored)} pairs, the record has {record.pair_count}")
+        if not np.array_equal(found, mine):
+            self.report.damage(f"{len(mine)} diametral pairs are stored where searches find {len(found)}")
