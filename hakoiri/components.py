@@ -29,10 +29,9 @@ class ComponentAnswers(PathAnswers):
 
         Of a directed puzzle these have no distances: `weak_components` and `strong_components` tell what there is.
         """
-        self._require_complete()
-        self.require_components()
+        found = self.weak_components(limit) if self.whole else [self.diameter().record]
         self._require_undirected()
-        return self.weak_components(limit) if self.whole else [self.diameter().record]
+        return found
 
     def component_of(self, configuration: Configuration) -> int:
         """The number of the component, of a directed puzzle the weak one, that a configuration lies in."""

@@ -128,13 +128,11 @@ def of_undirected(found: Iterable[Diameter]) -> StrongComponents:
     """The same for a run whose moves can all be taken back: its components, with at least one diametral pair each."""
     components, sizes = [], []
     for one in found:
-        record = one.record
-        sizes.append(record.size)
-        if record.size > 1 and record.diameter is not None:
+        number, size = one.record.component, one.record.size
+        sizes.append(size)
+        if size > 1 and one.record.diameter is not None:
             pair = key_at(one.pairs[0], 0), key_at(one.pairs[0], 1)
-            components.append(
-                StrongComponent(record.component, record.size, record.diameter, pair, record.representative)
-            )
+            components.append(StrongComponent(number, size, one.diameter, pair, one.record.representative))
     count = len(sizes)
     return StrongComponents(sum(sizes), count, count, count - len(components), 0, count, count, components)
 
