@@ -1,6 +1,7 @@
 """What lies in each key range of a layer in the making: bitmaps, arrays, coded blocks, and spill files beyond that."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from threading import Lock
 
@@ -20,6 +21,12 @@ from hakoiri.worker.tasks import Array
 _SAMPLE_PER_PIECE = 64
 #: What an array takes besides its keys.
 _PART_BYTES = 150
+#: Threads for each bitmap of all ranges: to set bits takes a third of what it takes to expand, and more of one bitmap
+#: stays in the cache than of two.
+_SHARED_BY = 2
+#: With so many words of all of these for each successor it takes longer to put them together than to hand
+#: successors from range to range (measured: docs/measurements.md).
+_WHOLE_WORDS = 0.5
 #: Keys of a sample may miss this part of the span of all at either end.
 _MARGIN = 32
 
@@ -28,7 +35,7 @@ class Exchange:
     """The ranges of `partition`, of layer `depth`; blocks stay in memory up to `most_coded` bytes.
 
     Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, that of each whose keys are dense;
-    `held_bytes`, of the arrays in memory.
+    `whole`, in their place, some bitmaps of all ranges; `held_bytes`, of the arrays in memory.
     """
 
     def __init__(self, partition: Partition, depth: Depth, spill: Spill, most_coded: int) -> None:
@@ -38,6 +45,7 @@ class Exchange:
         self._coded: list[list[Coded]] = [[] for _ in self.bounds]
         self._coded_bytes, self._lock = 0, Lock()
         self.bitmaps: list[Bitmap | None] = [None] * partition.ranges
+        self.whole: list[Bitmap] = []
         self.held_bytes = 0
 
     def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int) -> bool:
@@ -48,6 +56,11 @@ class Exchange:
         if sample.ndim > 1 or not len(sample):
             return True
         each, margin = expected / len(sample), (int(sample[-1]) - int(sample[0])) // _MARGIN + WORD_BITS
+        whole = bitmap_for(sample, expected, 0, self._layout.greatest + 1, margin)
+        count = -(-threads // _SHARED_BY)
+        if whole and whole.nbytes * count <= room and whole.length * count <= _WHOLE_WORDS * expected:
+            self.whole = [replace(whole) for _ in range(count)]
+            return True
         for number, (low, high) in enumerate(self.bounds):
             mine = slice_between(sample, low, high)
             bitmap = bitmap_for(mine, int(len(mine) * each), low, high, margin)
@@ -86,18 +99,33 @@ class Exchange:
         self._coded_bytes = 0
 
     def keys_in(self, number: int) -> int:
-        """How many keys a range has, duplicates counted."""
+        """How many keys a range has besides those in bitmaps, duplicates counted."""
         coded = sum(int(each.counts.sum()) for each in self._coded[number])
-        held = sum(map(len, self._parts[number])) + coded + self._spill.keys_in(number)
-        bitmap = self.bitmaps[number]
-        return held if bitmap is None or bitmap.words is None else held + int(np.bitwise_count(bitmap.words).sum())
+        return sum(map(len, self._parts[number])) + coded + self._spill.keys_in(number)
+
+    def has_bitmap(self, number: int) -> bool:
+        """Whether a range has a bitmap, or part of one."""
+        low, high = self.bounds[number]
+        mine = self.whole[0] if self.whole else self.bitmaps[number]
+        return mine is not None and low < mine.end and high > mine.base
 
     def take(self, number: int) -> Found:
         """Everything in a range; what is in memory is removed."""
-        bitmap, self.bitmaps[number] = self.bitmaps[number], None
-        found = Found(self._take_parts(number), list(self._blocks(number)), bitmap)
-        self._coded[number] = []
+        found = Found(self._take_parts(number), list(self._blocks(number)), self._bitmap(number))
+        self._coded[number], self.bitmaps[number] = [], None
         return found
+
+    def _bitmap(self, number: int) -> Bitmap | None:
+        """The bitmap of a range: where threads have one each of all ranges, its part of these put together."""
+        if not self.whole or not self.has_bitmap(number):
+            return self.bitmaps[number]
+        parts = [each.between(*self.bounds[number]) for each in self.whole if each.words is not None]
+        if not parts:
+            return None
+        words = parts[0].fill().copy()
+        for part in parts[1:]:
+            words |= part.fill()
+        return Bitmap(parts[0].base, parts[0].length, words)
 
     def _blocks(self, number: int) -> Iterator[Block]:
         yield from chain.from_iterable(coded.blocks(self._depth) for coded in self._coded[number])
@@ -109,35 +137,27 @@ class Exchange:
         return parts
 
     def between(self, number: int, low: Key, high: Key) -> Found:
-        """What a range has with low <= key < high; it stays."""
+        """What a range without a bitmap has with low <= key < high; it stays."""
         held = [part[mask_between(part, low, high)] for part in self._parts[number]]
         coded = (slice_between(decode(block, self._layout), low, high) for block in self._blocks(number))
         with self._spill.decoding(number):
             parts = [keys for keys in (*held, *coded) if len(keys)]
-        bitmap = self.bitmaps[number]
-        return Found(parts, [], bitmap.between(low, high) if bitmap and bitmap.words is not None else None)
+        return Found(parts, [], None)
 
     def cut_again(self, number: int, pieces: int) -> list[Key]:
-        """Keys that cut a range into about `pieces` pieces of equal size, as far as that is possible."""
+        """Keys that cut a range without a bitmap into about `pieces` pieces of equal size, if that is possible."""
         low, high = self.bounds[number]
         step = max(1, self.keys_in(number) // (_SAMPLE_PER_PIECE * pieces))
         held = [part[::step] for part in self._parts[number]]
-        marked = self._layout.pack(self._sample_bits(number, step))
         spilled = self._layout.pack([block.first for block in self._blocks(number)])
-        sample = sort_keys(np.concatenate([*held, marked, spilled]))
+        sample = sort_keys(np.concatenate([*held, spilled]))
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
-
-    def _sample_bits(self, number: int, step: int) -> list[Key]:
-        """Numbers near every `step`-th key of a bitmap."""
-        bitmap = self.bitmaps[number]
-        if bitmap is None or bitmap.words is None:
-            return []
-        places = np.repeat(np.arange(bitmap.length), np.bitwise_count(bitmap.words))[::step]
-        return [bitmap.base + place * WORD_BITS for place in places.tolist()]
 
     def take_held(self, bits: bool) -> Iterator[tuple[int, Found]]:
         """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`."""
         for number, parts in enumerate(self._parts):
-            bitmap = self.bitmaps[number] if bits else None
+            bitmap = self._bitmap(number) if bits else None
             if parts or (bitmap and bitmap.words is not None):
                 yield number, Found(self._take_parts(number), [], bitmap)
+        if bits:
+            self.whole = [replace(each, words=None) for each in self.whole]

@@ -15,7 +15,15 @@ from hakoiri.storage.layers.readers import Layer
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.layers.ranges import Expansion, Found, Frontier, Merged, Work, code_found, merge_range
+from hakoiri.worker.layers.ranges import (
+    Expansion,
+    Found,
+    Frontier,
+    Merged,
+    Work,
+    code_found,
+    merge_range,
+)
 
 
 class LocalStep(LayerStep):
@@ -58,7 +66,8 @@ class LocalStep(LayerStep):
     def _expand_some(self, done: int) -> Iterator[int]:
         most_bytes = self._shares.bucket_bytes // (4 * self._context.local.workers)
         table, sums = self._partition.table, self._flow is not None
-        expand = Expansion(self._puzzle, self._depth, table, self._exchange.put, most_bytes, sums)
+        exchange = self._exchange
+        expand = Expansion(self._puzzle, self._depth, table, exchange.put, exchange.whole, most_bytes, sums)
         for _, made in self._context.local.each("expand", expand, self._frontiers(done)):
             self._flow = total_flow([self._flow, made.flow])
             self._take(made.keys, made.ends)
@@ -81,7 +90,7 @@ class LocalStep(LayerStep):
         sample = sort_keys(self._sampled.copy())
         for number, (low, high) in enumerate(self._exchange.bounds):
             mine = slice_between(sample, low, high)[:: max(1, int(size / each))]
-            cuts = [] if self._exchange.bitmaps[number] else [cut for cut in ints(mine[1:]) if low < cut < high]
+            cuts = [] if self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if low < cut < high]
             for first, end in pairwise([low, *cuts, high]):
                 if end > begin:
                     self._at = end
@@ -140,7 +149,7 @@ class LocalStep(LayerStep):
         for number in range(self._partial.merged, self._partition.ranges):
             low, high = exchange.bounds[number]
             # Keys in a bitmap are listed some at a time, however many there are.
-            pieces = 1 if exchange.bitmaps[number] else self._pieces_of(exchange.keys_in(number), low, high)
+            pieces = 1 if exchange.has_bitmap(number) else self._pieces_of(exchange.keys_in(number), low, high)
             if pieces == 1:
                 completes.append(number)
                 yield self._work(exchange.take(number), low, high, self._pieces is not None)

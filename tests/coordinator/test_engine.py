@@ -23,7 +23,7 @@ from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps import pace
+from hakoiri.coordinator.steps import exchange, pace
 from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.coordinator.steps.farmed import FarmedStep
 from hakoiri.coordinator.steps.local import LocalStep
@@ -138,6 +138,7 @@ def test_bitmaps_that_do_not_all_fit_are_coded_one_by_one(
     options = {"layout": "u32", "keys": "low", "directed": directed}
     resources = MANNERS[manner].take(monkeypatch, "u32")
     plan = Exchange.plan_bitmaps
+    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0)
     monkeypatch.setattr(Exchange, "plan_bitmaps", lambda *given: plan(*given) and False)
     calls = spied(monkeypatch, (ranges, "code_window"), (Exchange, "put"))
     directory = new_run(tmp_path, options)

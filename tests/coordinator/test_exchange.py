@@ -12,7 +12,7 @@ from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, i
 from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.worker.layers.kernels import list_bits, set_within
-from hakoiri.worker.layers.partition import partition_by, scatter
+from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from hakoiri.worker.layers.ranges import Found
 
 DEPTH = 5
@@ -29,17 +29,19 @@ def found_in(found: Found, layout: Layout) -> list[Key]:
     return sorted({key for part in parts for key in ints(part)})
 
 
-def filled(run: Path, layout: Layout, most_coded: int, bits: bool = False) -> tuple[Exchange, list[Key], Spill]:
-    """Keys put in raw, coded and, if they are to be, in bitmaps; all of them; and the files."""
+def filled(run: Path, layout: Layout, most_coded: int, bits: str = "") -> tuple[Exchange, list[Key], Spill]:
+    """Keys put in raw, coded and, if they are to be, in bitmaps of ranges or of all; all of them; and the files."""
     rng, spill = Random(3), Spill(run, layout, DEPTH)
     keys = sorted({rng.randrange(min(layout.greatest, 1 << 16)) for _ in range(3_000)})
     partition = partition_by(layout.pack(keys), 9)
     exchange = Exchange(partition, DEPTH, spill, most_coded)
     if bits:
-        assert exchange.plan_bitmaps(layout.pack(keys), len(keys), 1 << 20, 2)
-        for bitmap in exchange.bitmaps[::2]:
+        assert exchange.plan_bitmaps(layout.pack(keys), 10 * len(keys), 1 << 20, 3 if bits == "whole" else 100)
+        assert bool(exchange.whole) == (bits == "whole")
+        for number, bitmap in enumerate(exchange.whole or exchange.bitmaps):
             assert bitmap is not None
-            set_within(bitmap.fill(), layout.pack(keys), bitmap.base)
+            if number % 2 == 0:
+                set_within(bitmap.fill(), layout.pack(keys[number:]), bitmap.base)
     exchange.add(*scatter(layout.pack(rng.sample(keys, len(keys))), partition.table))
     for _ in range(3):
         some = layout.pack(sorted(rng.sample(keys, 900)))
@@ -55,6 +57,7 @@ def test_what_was_put_in_comes_out(most_coded: int, layout: Layout, tmp_path: Pa
     assert (spill.stored_bytes > 0) == (most_coded < 1 << 30)
     for number, (low, high) in enumerate(exchange.bounds):
         mine = [key for key in keys if low <= key < high]
+        assert not exchange.has_bitmap(number)
         assert exchange.keys_in(number) >= len(mine)
         cuts = exchange.cut_again(number, 3)
         assert cuts == sorted(set(cuts))
@@ -66,36 +69,56 @@ def test_what_was_put_in_comes_out(most_coded: int, layout: Layout, tmp_path: Pa
     assert exchange.held_bytes == 0
 
 
-def test_bitmaps_are_part_of_their_ranges(tmp_path: Path) -> None:
-    exchange, keys, _ = filled(tmp_path, U32, 1 << 30, bits=True)
+@pytest.mark.parametrize("bits", ["ranges", "whole"])
+def test_bitmaps_are_part_of_their_ranges(bits: str, tmp_path: Path) -> None:
+    exchange, keys, _ = filled(tmp_path, U32, 1 << 30, bits)
     for number, (low, high) in enumerate(exchange.bounds):
-        mine = [key for key in keys if low <= key < high]
-        cuts = exchange.cut_again(number, 4)
-        assert len(cuts) >= 3
-        for begin, end in pairwise([low, *cuts, high]):
-            piece = exchange.between(number, begin, end)
-            assert [key for key in found_in(piece, U32) if begin <= key < end] == [
-                key for key in mine if begin <= key < end
-            ]
-        assert [key for key in found_in(exchange.take(number), U32) if low <= key < high] == mine
-        assert exchange.bitmaps[number] is None
+        assert exchange.has_bitmap(number)
+        found = exchange.take(number)
+        assert found_in(found, U32) == [key for key in keys if low <= key < high]
+        if bits == "ranges":
+            assert not exchange.has_bitmap(number)
+
+
+def test_bitmaps_of_all_ranges_are_put_together(tmp_path: Path) -> None:
+    """Each key of a bitmap is in one range, wherever ranges are cut within a word."""
+    keys = list(range(100, 9_000, 3))
+    exchange = Exchange(Partition(50, 1, (1_000, 1_001, 2_017)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
+    assert exchange.plan_bitmaps(U32.pack(keys), 10 * len(keys), 1 << 20, 6)
+    assert len(exchange.whole) == 3
+    for part, bitmap in enumerate(exchange.whole[:2]):
+        assert not len(set_within(bitmap.fill(), U32.pack(keys[part::2]), bitmap.base))
+    found = [found_in(exchange.take(number), U32) for number in range(4)]
+    assert [key for part in found for key in part] == keys
+    assert all(low <= key < high for part, (low, high) in zip(found, exchange.bounds, strict=True) for key in part)
 
 
 def test_bitmaps_stay_where_all_of_them_fit(tmp_path: Path) -> None:
     keys = U32.pack(list(range(0, 1 << 16, 3)))
-    exchange = Exchange(partition_by(keys, 8), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
-    for room, stay, some in ((1 << 20, True, True), (5_000, False, True), (500, True, False)):
-        assert exchange.plan_bitmaps(keys, len(keys), room, 2) == stay
-        assert any(exchange.bitmaps) == some
+    for room, threads, stay, whole, some in (
+        (1 << 20, 2, True, 1, False),
+        (1 << 20, 5, True, 3, False),
+        (1 << 20, 1_000, True, 0, True),
+        (8_000, 2, False, 0, True),
+        (500, 2, True, 0, False),
+    ):
+        exchange = Exchange(partition_by(keys, 8), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
+        assert exchange.plan_bitmaps(keys, len(keys), room, threads) == stay
+        assert (len(exchange.whole), any(exchange.bitmaps)) == (whole, some)
     assert exchange.plan_bitmaps(U32.empty(0), 0, 1, 1)
-    assert Exchange(partition_by(U128.pack([1, 9]), 1), DEPTH, Spill(tmp_path, U128, DEPTH), 0).plan_bitmaps(
-        U128.pack([1, 9]), 2, 1 << 20, 1
-    )
+    wide = Exchange(partition_by(U128.pack([1, 9]), 1), DEPTH, Spill(tmp_path, U128, DEPTH), 0)
+    assert wide.plan_bitmaps(U128.pack([1, 9]), 2, 1 << 20, 1)
+    assert not wide.has_bitmap(0)
 
 
-def test_what_is_held_is_taken_once(tmp_path: Path) -> None:
-    exchange, keys, _ = filled(tmp_path, U32, 1 << 30, bits=True)
+@pytest.mark.parametrize("bits", ["ranges", "whole"])
+def test_what_is_held_is_taken_once(bits: str, tmp_path: Path) -> None:
+    exchange, keys, _ = filled(tmp_path, U32, 1 << 30, bits)
     parts: dict[int, Keys] = {number: np.concatenate(found.parts) for number, found in exchange.take_held(False)}
     assert sorted(key for part in parts.values() for key in ints(part)) == keys
     assert exchange.held_bytes == 0
-    assert {number for number, found in exchange.take_held(True) if found.bitmap} == {0, 2, 4, 6, 8}
+    held = {number: found_in(found, U32) for number, found in exchange.take_held(True)}
+    assert all(held.values())
+    assert set(held) == ({0, 2, 4, 6, 8} if bits == "ranges" else set(range(9)))
+    if bits == "whole":
+        assert not [*exchange.take_held(True)]

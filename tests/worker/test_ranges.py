@@ -1,5 +1,6 @@
 """A layer made range by range, and the bitmaps of ranges, against sets."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from random import Random
 
@@ -85,7 +86,7 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     partition = partition_by(U32.pack(keys), 7)
     batches, known = [U32.pack(keys[:900]), U32.pack(keys[900:])], list(range(5_100, 5_700, 3))
     put = list[tuple[int, Coded]]()
-    expand = Expansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), most_bytes, sums_flow)
+    expand = Expansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), [], most_bytes, sums_flow)
     mine = bitmap and Bitmap(*bitmap)
     size, scattered, ends, flow = expand(Frontier(3, batches, mine, stays, [U32.pack(known)]))
     assert size == len(keys)
@@ -115,6 +116,19 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     gone = set(known) if mine and not stays else set()
     assert marked | others | (gone & expected) == expected
     assert not marked & others
+
+
+def test_a_bitmap_of_all_ranges_takes_what_lies_in_it_whoever_expands() -> None:
+    offsets, keys = (2, 64, 901), list(range(0, 11_000, 7))
+    puzzle, partition = Steps(U32, offsets), partition_by(U32.pack(keys), 7)
+    whole = [Bitmap(128, 120), Bitmap(128, 120)]
+    expand = Expansion(puzzle, DEPTH, partition.table, lambda *_: None, whole, 1 << 30, False)
+    with ThreadPoolExecutor(4) as pool:
+        made = [*pool.map(expand, [Frontier(0, [U32.pack(keys[begin::9])], None, True, []) for begin in range(9)])]
+    expected = {key + offset for key in keys for offset in offsets}
+    within = {key for key in expected if 128 <= key < 128 + 64 * 120}
+    assert set(bits_of(whole[0])) | set(bits_of(whole[1])) == within
+    assert {key for each in made for key in each.keys.tolist()} == expected - within
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -156,7 +170,7 @@ def test_blocks_of_bits_are_set_in_the_bitmap_again() -> None:
     keys = list(range(1_000, 3_000, 2))
     bitmap, put = Bitmap(960, 40), list[Coded]()
     expand = Expansion(
-        Steps(U32, (1,)), DEPTH, partition_by(U32.pack(keys), 1).table, lambda _, each: put.append(each), 0, False
+        Steps(U32, (1,)), DEPTH, partition_by(U32.pack(keys), 1).table, lambda _, each: put.append(each), [], 0, False
     )
     expand(Frontier(0, [U32.pack(keys)], bitmap, False, []))
     blocks = list(put[0].blocks(DEPTH))

@@ -7,6 +7,7 @@ keys of a range -> expand -> what lies within the range and its bitmap: set ther
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,11 @@ class Bitmap:
     def nbytes(self) -> int:
         """The memory that it takes when it is not empty."""
         return self.length * WORD_BITS // 8
+
+    @property
+    def end(self) -> Key:
+        """The first key beyond it."""
+        return self.base + self.length * WORD_BITS
 
     def fill(self) -> Words:
         """Its words, which may be written."""
@@ -101,15 +107,26 @@ class Expanded(NamedTuple):
 class Expansion:
     """The expanding of ranges for layer `depth`; `table` is that of the partition.
 
-    Keys that do not lie in the bitmap of their range are coded when they take more than `most_bytes`, and go to `put`
-    with the number of theirs.
+    Where there are bitmaps of the `whole` stretch of the keys, successors are set in one of them, which no other thread
+    uses meanwhile. Keys that do not lie in a bitmap are coded when they take more than `most_bytes`, and go to `put`
+    with the number of their range.
     """
 
     def __init__(
-        self, puzzle: Puzzle, depth: Depth, table: NDArray[np.int64], put: Put, most_bytes: int, sums_flow: bool
+        self,
+        puzzle: Puzzle,
+        depth: Depth,
+        table: NDArray[np.int64],
+        put: Put,
+        whole: list[Bitmap],
+        most_bytes: int,
+        sums_flow: bool,
     ) -> None:
         self._puzzle, self._layout, self._depth, self._table = puzzle, puzzle.layout, depth, table
         self._put, self._most_bytes, self._sums_flow = put, most_bytes, sums_flow
+        self._has_whole, self._free = bool(whole), SimpleQueue[Bitmap]()
+        for bitmap in whole:
+            self._free.put(bitmap)
 
     def __call__(self, work: Frontier) -> Expanded:
         """Expand the keys of a range; any thread may, and no two the same range."""
@@ -124,6 +141,8 @@ class Expansion:
             found, size = expansion.successors, size + len(keys)
             if bitmap is not None and words is not None:
                 found = set_within(words, found, bitmap.base)
+            elif self._has_whole:
+                found = self._set_in_whole(found)
             beyond.append(_own(found))
             held += found.nbytes
             if held > self._most_bytes:
@@ -135,6 +154,14 @@ class Expansion:
             bitmap.words = None
         keys, ends = scatter(np.concatenate(beyond), self._table)
         return Expanded(size, keys, ends, total_flow(flows))
+
+    def _set_in_whole(self, keys: Keys) -> Keys:
+        """Set what lies in the whole stretch; the others."""
+        bitmap = self._free.get()
+        try:
+            return set_within(bitmap.fill(), keys, bitmap.base)
+        finally:
+            self._free.put(bitmap)
 
     def _code(self, parts: list[Keys]) -> None:
         """Put some keys away as blocks by range, each key once."""
