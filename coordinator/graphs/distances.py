@@ -59,7 +59,7 @@ class Way(Enum):
 
 
 class DistancePolicy:
-    """Decides for the components of a run. `moves` are those of a configuration on average, given for a census alone."""
+    """Decides for the components of a run; `moves` are those of a configuration on average, given for a census only."""
 
     def __init__(self, run: RunStore, puzzle: Puzzle, budget: Budget, moves: float | None = None) -> None:
         self._run, self._puzzle, self._budget = run, puzzle, budget
