@@ -166,7 +166,7 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
     assert held.bitmap is None or held.bitmap.words is None
 
 
-def test_blocks_of_bits_are_set_in_the_bitmap_again() -> None:
+def test_blocks_of_bits_are_read_again_whatever_bitmap_there_is_now() -> None:
     keys = list(range(1_000, 3_000, 2))
     bitmap, put = Bitmap(960, 40), list[Coded]()
     expand = Expansion(
@@ -175,7 +175,7 @@ def test_blocks_of_bits_are_set_in_the_bitmap_again() -> None:
     expand(Frontier(0, [U32.pack(keys)], bitmap, False, []))
     blocks = list(put[0].blocks(DEPTH))
     assert has_bits(blocks[0].value)
-    for again in (Bitmap(960, 40), None):
+    for again in (Bitmap(960, 40), Bitmap(1_280, 10), None):
         merged = merge_range(Steps(U32, (1,)), DEPTH, Work(Found([], blocks, again), [], True))
         assert ints(merged.keys) == [key + 1 for key in keys]
 

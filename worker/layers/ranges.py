@@ -17,7 +17,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
 from hakoiri.puzzles.keys.order import difference
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
-from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, has_bits, join_coded, set_decoded
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.flow import flow_of, total_flow
@@ -143,8 +143,9 @@ class Expansion:
                 found = set_within(words, found, bitmap.base)
             elif self._has_whole:
                 found = self._set_in_whole(found)
-            beyond.append(_own(found))
-            held += found.nbytes
+            if len(found):
+                beyond.append(_own(found))
+                held += found.nbytes
             if held > self._most_bytes:
                 self._code(beyond)
                 beyond, held = beyond[:1], 0
@@ -229,13 +230,10 @@ def _new_keys(found: Found, known: Iterable[Keys], layout: Layout, whole: bool) 
     if bitmap is None:
         yield merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
         return
-    words, base, beyond = bitmap.fill(), bitmap.base, []
-    for block in found.blocks:
-        if has_bits(block.value):
-            set_decoded(block, words, base, layout)
-        else:
-            beyond.append(set_within(words, decode(block, layout), base))
-    beyond += [set_within(words, part, base) for part in parts]
+    words, base = bitmap.fill(), bitmap.base
+    # IMPORTANT: another session may have had a larger bitmap, so of blocks of bits, too, some keys may lie beyond it.
+    decoded = (decode(block, layout) for block in found.blocks)
+    beyond = [set_within(words, part, base) for part in chain(parts, decoded)]
     if any(map(len, beyond)):
         yield merge([list_bits(words, base, layout), *beyond], known)
         return
