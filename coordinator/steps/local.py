@@ -48,8 +48,11 @@ class LocalStep(LayerStep):
         span = int(self._successors[-1]) - int(self._successors[0]) if self._layout.words == 1 else None
         if span is None or not is_dense(span, self._expected):
             return max(chunks, super()._wanted_ranges)
-        bitmaps = span // 8
-        return max(chunks, 0 if bitmaps <= self._room else -(-bitmaps * self._context.local.workers // self._room))
+        if span // 8 <= self._room:
+            return chunks
+        # Else what is spilled of a range is in hand with it, a byte or so a successor, of two ranges for each thread.
+        needed = 2 * self._context.local.workers * max(span // 8, self._expected)
+        return max(chunks, -(-needed // self._room))
 
     @property
     def _range_size(self) -> int:

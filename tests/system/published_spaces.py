@@ -82,7 +82,7 @@ _PANCAKES = (
     Space("pancakes -o n=9", "A058986", configurations=362_880, depth=10),
     Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, spills=True, slow=True),
     Space(
-        "pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, threads_spill=True, slow=True
+        "pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, slow=True
     ),
     *(
         Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6, every_way=n == 5)
