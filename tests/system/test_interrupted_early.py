@@ -105,7 +105,7 @@ def test_ctrl_c_while_a_module_is_imported(module: str, line: str, finished: Fin
                 ("parse_options", "show 0x17038bbb"),
                 ("print_json", "runs --json"),
                 ("start_run", "run klotski"),
-                ("make_run", "enqueue klotski"),
+                ("plan_run", "enqueue klotski"),
                 ("_watch", "status last --watch"),
             )
         ),
