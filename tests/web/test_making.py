@@ -234,11 +234,13 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
     asked = questions_folder(data / run) / "0123"
     asked.mkdir(parents=True)
     # Where tests run in the background SIGINT may be ignored, which programs inherit.
-    program = ["env", "--default-signal=INT", "sleep", "60"]
+    program = ["env", "--default-signal=INT", "sh", "-c", "echo ready; exec sleep 60"]
     with (
         (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder,
-        subprocess.Popen(program, pass_fds=[holder.fileno()]) as answering,
+        subprocess.Popen(program, pass_fds=[holder.fileno()], stdout=subprocess.PIPE) as answering,
     ):
+        # Before that it may be ignored still.
+        assert answering.stdout is not None and answering.stdout.readline() == b"ready\n"
         fcntl.flock(holder, fcntl.LOCK_EX)
         holder.write(json.dumps({"pid": answering.pid}))
         holder.flush()
