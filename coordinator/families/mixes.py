@@ -47,7 +47,7 @@ class BoardsPlan:
         return Boards.parse(self.size, self.pieces, self.empty)
 
     def asked(self, mix: Mix, component: int | None = None) -> Asked:
-        """What the workers are asked of a mix, or of one component of it."""
+        """Return the task of a mix, or of one of its components, for the workers."""
         goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
         return Asked(mix.board, goal, self.pairs, component)
 

@@ -57,7 +57,7 @@ def eccentricity_run(run: RunStore, puzzle: Puzzle, component: int) -> Derived:
 
 
 def bounds_of(derived: Derived) -> dict[str, Array]:
-    """What was proved of a component's eccentricities (`EccentricitySolver.arrays`), if anything was."""
+    """Return the bounds that were proved of a component's eccentricities (`EccentricitySolver.arrays`), if any."""
     with derived.opened() as store:
         return read_arrays(store) if store else {}
 

@@ -48,7 +48,7 @@ class Counted(Reached):
 
     @property
     def moves(self) -> float:
-        """How many moves a configuration has, on the average."""
+        """The mean number of moves of a configuration."""
         return 2 * (self.edges or 0) / max(1, self.configurations)
 
 

@@ -1,4 +1,4 @@
-"""Which way the distances of components are found: decided here for API, command line, page, studies and censuses.
+"""The way in which the distances of components are found: one choice for API, command line, page, studies, censuses.
 
 ``SYMMETRY``  A search by layers from each kind of configurations (`coordinator.graphs.symmetry`), if there are at most
               64 kinds. In a census only where not all diametral pairs can be listed: the graph gives them all.
@@ -49,7 +49,7 @@ _MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
 
 
 class Way(Enum):
-    """How distances are found; ``ENDS`` is of verification, by searches from the ends that are stored."""
+    """The ways to find distances. Verification takes ``ENDS``: searches from the stored ends."""
 
     SYMMETRY = auto()
     EACH = auto()
@@ -67,7 +67,7 @@ class DistancePolicy:
         self._kinds: dict[int, Kinds | None] = {}
 
     def size(self, component: int) -> int:
-        """How many configurations a component has, of a finished run."""
+        """Return the number of configurations of a component of a finished run."""
         if self._census:
             return read_component(self._run, component).size
         return sum(record.size for record in self._run.layer_records())
@@ -82,7 +82,7 @@ class DistancePolicy:
         return Way.EACH if size < self._budget.tuning.searched_alone_from else Way.GRAPH
 
     def may_be_symmetry(self, size: int) -> bool:
-        """Whether few kinds would settle a component of this size, which takes a look at all of it."""
+        """Return whether few kinds would settle a component of this size, which takes a look at all of it."""
         return self._knows_kinds and not (self._census and self.lists_all(size))
 
     @cached_property
@@ -111,11 +111,11 @@ class DistancePolicy:
         return self._lists(size, size, size * size // 2) if alone else self._fits(size)
 
     def _lists(self, size: int, ends: int, pairs: int) -> bool:
-        """Whether so many pairs are listed, by a search from each end: where that fits and takes seconds."""
+        """Return whether to list so many pairs by a search from each end: it must fit in memory and take seconds."""
         return size * ends <= _MOST_STEPS and self._fits(size, pairs)
 
     def _fits(self, size: int, pairs: int = 0) -> bool:
-        """Whether the memory is enough to measure a component of this size and to list so many pairs."""
+        """Return whether the memory suffices to measure a component of this size and to list so many pairs."""
         return self.bytes_of(size) + pairs * bytes_of_pair(self._puzzle.layout) <= self._budget.memory
 
     def bytes_of(self, size: int) -> float:
@@ -176,7 +176,7 @@ def measure_graph(context: ComputeContext, keys: Keys, component: int = 0, every
 
 
 def part_name(component: int, size: int) -> str:
-    """What progress calls a component."""
+    """Return the name of a component in progress messages."""
     return f"component {component} of {size:,} configurations"
 
 

@@ -126,7 +126,9 @@ class Shares:
         if self.chunk is not None:
             return self.chunk
         wanted = max(_LEAST_RANGE, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
-        return max(1, min(wanted, int(_MOST_SECONDS / pace)))
+        # The blocks of two ranges for each worker are read before they are expanded, about a quarter of the keys.
+        fitting = self.free // 8 // (2 * self.workers * -(-self.key_bytes // 4))
+        return max(1, min(wanted, int(_MOST_SECONDS / pace), fitting))
 
     @property
     def range_keys(self) -> int:

@@ -115,15 +115,15 @@ class Joining:
 
     def _take_up(self) -> None:
         fields = self._store.read_partial()
-        # There may be one of the listing still.
-        if fields is None or "span" not in fields:
+        # There may be one of the listing still, or of another version.
+        if fields is None or "span" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
             self._spill.clear()
             fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
             span = max(1, min(self._context.tuning.most_range, fitting) // SLAB)
             self._done = Joined(span)
         else:
-            self._done = Joined(**fields | {"spilled": SpillFiles(**fields["spilled"])})
-            self._spill.restore(self._done.spilled)
+            self._done = Joined(**fields | {"spilled": spilled})
+            self._spill.restore(spilled)
 
     def _save(self, **done: Any) -> None:
         """Commit what is staged together with how far the passes are; pairs in memory are spilled first."""

@@ -67,10 +67,6 @@ class StoredRun:
         """
         return chain.from_iterable(layer.between(low, high) for layer in self._layers)
 
-    def at_most(self, low: Key, high: Key) -> int:
-        """About how many keys `between` would give."""
-        return sum(layer.at_most(low, high) for layer in self._layers)
-
     def bloom_filter(self, most_bytes: int) -> Words:
         """A Bloom filter of its keys, made once: later calls give the same."""
         if self._bloom is None:
@@ -124,6 +120,17 @@ class FilterStep(LocalStep):
 
     def _begin(self) -> None:
         self._exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
+
+    @property
+    def _wanted_ranges(self) -> int:
+        # Ranges are looked at in pieces.
+        return -(-self._load // self._range_keys)
+
+    @property
+    def _range_size(self) -> int:
+        # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
+        leads_to, context = self._puzzle.most_successors + self._branching, self._context
+        return self._shares.chunk_size(self._source.size, leads_to, context.remote_workers, self._seconds_each)
 
     @property
     def _sums(self) -> bool:

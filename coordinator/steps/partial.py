@@ -8,9 +8,6 @@ from hakoiri.storage.layers.spill import SpillFiles
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.tasks import Array
 
-#: Of this record, and of what its spill files hold.
-_VERSION = 2
-
 
 @dataclass(frozen=True)
 class Partial:
@@ -36,14 +33,12 @@ class Partial:
     spilled: SpillFiles = field(default_factory=SpillFiles)
     part: int = 0
     flow: int | None = None
-    version: int = _VERSION
 
     @classmethod
     def from_record(cls, fields: dict[str, Any]) -> "Partial | None":
         """The inverse of ``asdict``; ``None`` for what another version has left."""
-        if fields.get("version") != _VERSION:
-            return None
-        return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
+        spilled = SpillFiles.from_record(fields["spilled"])
+        return None if spilled is None else cls(**fields | {"spilled": spilled})
 
     def plus(self, summary: Array, stored: int, index: int) -> "Partial":
         """With a merged piece: its size, goals and lanes of its digest; its bytes, and the index of all blocks then."""

@@ -44,9 +44,6 @@ class Source(Protocol):
     def between(self, low: Key, high: Key) -> Iterable[Keys]:
         """The keys with low <= key < high, in increasing batches, once; any thread may decode them."""
 
-    def at_most(self, low: Key, high: Key) -> int:
-        """About how many keys `between` would give: never much fewer."""
-
     def sample(self) -> Keys:
         """Some thousand keys from all over, or all of them; each batch of them sorted."""
 
@@ -60,6 +57,9 @@ class Layer(Source, Protocol):
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         """The keys from the one numbered `begin` on, `size` at a time or a little less."""
+
+    def at_most(self, low: Key, high: Key) -> int:
+        """About how many keys `between` would give: never much fewer."""
 
     def exclude_from(self, keys: Keys) -> Keys:
         """Those of some strictly increasing keys that are not in the layer."""

@@ -11,7 +11,8 @@ range can pass for it, whatever a failed removal has left behind.
 
 Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
 run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if a CRC or
-its length differs. Nothing here is needed once the layer is committed.
+its length differs. Nothing here is needed once the layer is committed. Files of another version of this format are
+not read: the layer is begun again.
 """
 
 import os
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
@@ -35,6 +36,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.ledger.records import seal, unseal
 from hakoiri.storage.names import SPILL_FOLDER
 
+_VERSION = 2
 _CRC, _WORD = 4, 4
 _OFFSET_BYTES = 8
 
@@ -45,13 +47,19 @@ class SpillFiles:
 
     lengths: dict[str, int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
+    version: int = _VERSION
+
+    @classmethod
+    def from_record(cls, fields: dict[str, Any]) -> "SpillFiles | None":
+        """The inverse of ``asdict``; ``None`` for the files of another version."""
+        return cls(**fields) if fields.get("version") == _VERSION else None
 
     def beyond(self, first: int) -> "SpillFiles":
         """Those of range `first` and the ranges after it."""
-        kept = (
+        lengths, keys = (
             {name: count for name, count in part.items() if int(name) >= first} for part in (self.lengths, self.keys)
         )
-        return SpillFiles(*kept)
+        return SpillFiles(lengths, keys)
 
 
 class Spill:

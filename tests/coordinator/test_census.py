@@ -40,7 +40,7 @@ from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
-from tests.support.engine import before_call, open_without_sync
+from tests.support.engine import before_call, left_by_another_version, open_without_sync
 from tests.support.refusals import refused
 from tests.support.runs import opened
 from tests.support.searching import essence
@@ -145,6 +145,16 @@ def test_each_pass_goes_on_where_it_was_interrupted(
         # Twice: a session that begins within a pass is interrupted there, too; the list is a short one.
         times = 1 if headline == _PASSES[0] else 2
         assert [stopped_at(stopped, headline) for _ in range(times)] == ["interrupted"] * times
+    assert driven(stopped, _SHORT) == "complete"
+    assert found(stopped) == found(straight)
+
+
+@pytest.mark.parametrize("headline", _PASSES[1:])
+def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str, tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, _SHORT)
+    assert stopped_at(stopped, headline) == "interrupted"
+    left_by_another_version(stopped)
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
 

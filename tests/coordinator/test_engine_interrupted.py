@@ -23,7 +23,17 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOLDER_FILE, SPILL_FOLDER
 from hakoiri.worker.errors import TaskError
-from tests.support.engine import MANNERS, assert_as_expected, assert_tidy, before_call, driven, expected, new_run, spied
+from tests.support.engine import (
+    MANNERS,
+    assert_as_expected,
+    assert_tidy,
+    before_call,
+    driven,
+    expected,
+    left_by_another_version,
+    new_run,
+    spied,
+)
 from tests.support.searching import Countdown, ImpatientControl
 
 #: A run whose books are wrong may go on for ever.
@@ -106,6 +116,25 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
         driven(directory, resources)
         assert_as_expected(directory, options)
     assert stopped > 2
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
+def test_a_layer_that_another_version_left_half_made_is_begun_anew(
+    options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
+) -> None:
+    resources, merged, spilled = manners("durable"), 0, 0
+    for checks in range(20, 500, 8):
+        directory = new_run(tmp_path, options)
+        if driven(directory, resources, ImpatientControl(checks)).status == "interrupted":
+            with RunStore(directory) as store:
+                if store.read_partial() is None:
+                    continue
+            left = left_by_another_version(directory)
+            merged, spilled = merged + (left["merged"] > 0), spilled + bool(left["spilled"]["lengths"])
+            driven(directory, resources)
+        assert_as_expected(directory, options)
+    assert merged
+    assert spilled
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:

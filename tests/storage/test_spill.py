@@ -124,7 +124,8 @@ def test_what_is_synced_can_be_found_again(run: Path, monkeypatch: pytest.Monkey
 def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path) -> None:
     spill, held = filled(run, layout)
     spill.sync()
-    known = SpillFiles(**unpack_record(pack_record(asdict(spill.files)), "files"))
+    known = SpillFiles.from_record(unpack_record(pack_record(asdict(spill.files)), "files"))
+    assert known is not None
     assert known == spill.files
     before = files(run)
     # After the books were written: more in a range, a new range, and half a frame where the process died.

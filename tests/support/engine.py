@@ -301,6 +301,19 @@ def before_call(patch: pytest.MonkeyPatch, owner: type, name: str, act: Callable
     patch.setattr(owner, name, wrapped)
 
 
+def left_by_another_version(directory: Path) -> dict[str, Any]:
+    """Turn what is half done in a run into what a version without a number of its own would have left; the record."""
+    for path in (directory / SPILL_FOLDER).glob("*"):
+        path.write_bytes(b"frames of another format")
+    with RunStore(directory, writable=True) as store:
+        fields = store.read_partial()
+        assert fields is not None
+        del fields["spilled"]["version"]
+        store.stage_record(META, PARTIAL_KEY, fields)
+        store.commit(store.state)
+    return fields
+
+
 class Expected(NamedTuple):
     """What a plain search finds."""
 

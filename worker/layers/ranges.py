@@ -129,7 +129,7 @@ class Expansion:
             self._free.put(bitmap)
 
     def __call__(self, work: Frontier) -> Expanded:
-        """Expand the keys of a range; any thread may, and no two the same range."""
+        """Expand the keys of a range; any thread may, but only one at a time those of a range with a bitmap."""
         puzzle, bitmap = self._puzzle, work.bitmap
         words = None if bitmap is None else bitmap.fill()
         beyond, held, size = [self._layout.empty(0)], 0, 0

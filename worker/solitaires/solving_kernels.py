@@ -298,9 +298,8 @@ def depth_first_remembering(
         to_goal[0] = 0
     cells = np.empty(SUITS * columns, dtype=np.int8)
     moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
-    # A move puts a card behind the one before it in its suit, so it moves again only after that one has moved: the
-    # k-th card of a suit moves at most k - 1 times. With r = columns - 1 cards a suit that is at most 2 * r * (r - 1)
-    # moves in all, which is less than this.
+    # A card moves again only after the one before it in its suit has moved: the k-th at most k - 1 times. With
+    # r = columns - 1 cards a suit that is at most 2 * r * (r - 1) moves in all, which is less than this.
     stack = np.empty(SUITS * columns * columns // 2 + 1, dtype=np.int32)
     tried = np.empty(len(stack), dtype=np.int32)
     stack[0] = tried[0] = 0
