@@ -9,17 +9,18 @@ from typing import Protocol, Self, TypeVar
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.breaking import Breaking
 from hakoiri.coordinator.session.places import Places
-from hakoiri.coordinator.session.resources import Budget, Shares
+from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
+from hakoiri.worker.exchange.pool import Threads
+from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
-_Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 #: How long finished work waits for the next commit at most, except while the next piece is computed.
@@ -162,11 +163,8 @@ class Executor(Protocol):
         """Let go of threads and connections; chunks in flight are forgotten."""
 
 
-class Threads(Executor, Protocol):
+class LocalExecutor(Executor, Threads, Protocol):
     """The executor of this process, which does any work."""
-
-    def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
-        """`map` for work of any kind, called `name`, on items of any kind."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class ComputeContext:
 
     puzzle: Puzzle
     executor: Executor
-    local: Threads
+    local: LocalExecutor
     budget: Budget
     shares: Shares
     control: Control

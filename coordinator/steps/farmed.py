@@ -30,6 +30,7 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.blocks import Coded, join_blocks
 from hakoiri.storage.layers.readers import Layer
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.exchange.step import pieces_of
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import Partition, partition_by, weighed
 from hakoiri.worker.layers.shuffle import fits_bitmap
@@ -138,9 +139,9 @@ class FarmedStep(LayerStep):
         if self._shares.chunk is not None:
             return self._shares.chunk
         room = self._asking.share / (2 * self._workers * self._expanded.bytes_each)
-        most = min(room, _MOST_CHUNK, _MOST_SECONDS / self._seconds_each)
-        if not fits_bitmap(self._successors, int(most * self._branching)):
-            most = min(most, self._range_keys / max(1.0, self._branching))
+        most = min(room, _MOST_CHUNK, _MOST_SECONDS / self._sampled.seconds_each)
+        if not fits_bitmap(self._sampled.successors, int(most * self._sampled.branching)):
+            most = min(most, self._range_keys / max(1.0, self._sampled.branching))
         # As few rounds of all workers as possible, each with something to do for all of them.
         rounds = math.ceil(configurations / (max(1.0, most) * self._workers))
         return max(math.ceil(configurations / (rounds * self._workers)), min(int(most), _LEAST_CHUNK), 1)
@@ -212,7 +213,7 @@ class FarmedStep(LayerStep):
         low, high = self._bounds[number]
         lot = self._expanded.within(number)
         keys = int(lot.counts.sum()) + self._spill.keys_in(number)
-        pieces = self._pieces_of(keys, low, high)
+        pieces = pieces_of(keys, self._known, low, high, self._range_keys)
         cuts: list[Key] = []
         if pieces > 1:
             firsts = sorted([*ints(lot.firsts), *(block.first for block in self._spill.read(number))])
@@ -282,16 +283,16 @@ class FarmedStep(LayerStep):
         """Cut the layer after this one, if whoever merges this one is to expand it, too."""
         size, following = self._expected_sizes()
         # Of a directed puzzle a sample may lead nowhere.
-        ends = not len(self._successors) or self._store.manifest.plan
+        ends = not len(self._sampled.successors) or self._store.manifest.plan
         farms = size and self._context.budget.distributes(size) and not ends
         self._goes_on = bool(farms) and not self._partial.merged and not self._spill.stored_bytes
         if self._goes_on:
-            looks = min(_LOOKS, _LOOK_SECONDS / self._seconds_each)
+            looks = min(_LOOKS, _LOOK_SECONDS / self._sampled.seconds_each)
             # The pieces say how the new layer lies: the largest range has 1.18 times the mean of 8 then, and not 1.33.
             weights = self._expanded.counts(self._partition.ranges)
-            nearby = weighed(self._successors, self._partition.table, weights, math.ceil(looks))
+            nearby = weighed(self._sampled.successors, self._partition.table, weights, math.ceil(looks))
             successors = sort_keys(self._puzzle.expand(nearby).successors.copy())
-            sample = successors if len(successors) else self._successors
+            sample = successors if len(successors) else self._sampled.successors
             self._ahead.partition = partition_by(sample, -(-following // self._chunk_size(following)))
             self._merging_since = time.monotonic()
 
@@ -300,7 +301,7 @@ class FarmedStep(LayerStep):
         before, last, size = (self._store.layer_record(max(0, self._depth - back)).size for back in (3, 2, 1))
         growth, change = size / last, size / last / (last / before)
         expected = min(self._expanded.keys, math.ceil(size * growth * change))
-        return expected, math.ceil(expected * min(growth * change**2, self._branching))
+        return expected, math.ceil(expected * min(growth * change**2, self._sampled.branching))
 
     def _further(self, unit: Unit, keys: int) -> Array:
         """The ranges of the layer after this one, if a unit of so many successors is to be expanded at once."""

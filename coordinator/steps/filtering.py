@@ -14,22 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.session.resources import Shares
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.exchange import Exchange
-from hakoiri.coordinator.steps.local import LocalStep, between
+from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
-from hakoiri.puzzles.keys.order import difference
+from hakoiri.puzzles.keys.order import difference, sort_keys
 from hakoiri.storage.layers.bitmap import Words
 from hakoiri.storage.layers.readers import Layer, Source, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.exchange.step import Sample, between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import partition_by
-from hakoiri.worker.layers.ranges import Found, Work
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
 #: Keys by which it is judged what passes, at most.
@@ -106,6 +105,8 @@ def _of_layers(store: RunStore, records: list[LayerRecord]) -> StoredRun:
 class FilterStep(LocalStep):
     """The making of layer `depth`: those keys of `source` that pass the `keys_filter`, less `known`."""
 
+    _uses_bitmaps = False
+
     def __init__(
         self, session: Session, depth: Depth, source: Source, keys_filter: Filter, known: list[Layer], pace: Pace
     ) -> None:
@@ -118,9 +119,6 @@ class FilterStep(LocalStep):
         self._part = self._partial.part or self._part
         self._partial = replace(self._partial, part=self._part)
 
-    def _begin(self) -> None:
-        self._exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
-
     @property
     def _wanted_ranges(self) -> int:
         # Ranges are looked at in pieces.
@@ -129,8 +127,8 @@ class FilterStep(LocalStep):
     @property
     def _range_size(self) -> int:
         # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
-        leads_to, context = self._puzzle.most_successors + self._branching, self._context
-        return self._shares.chunk_size(self._source.size, leads_to, context.remote_workers, self._seconds_each)
+        leads_to, context = self._puzzle.most_successors + self._sampled.branching, self._context
+        return self._shares.chunk_size(self._source.size, leads_to, context.remote_workers, self._sampled.seconds_each)
 
     @property
     def _sums(self) -> bool:
@@ -138,10 +136,9 @@ class FilterStep(LocalStep):
 
     def _look(self) -> None:
         """Time a sample, and sort what passes of it."""
-        self._sampled, table = self._sample(), partition_by(self._layout.pack([0]), 1).table
-        began = time.perf_counter()
-        passed, _ = do_task(self._filter.task, self._puzzle, [self._sampled], [table, *self._targets(0)])
-        self._measure(passed, time.perf_counter() - began)
+        keys, table, began = self._sample(), partition_by(self._layout.pack([0]), 1).table, time.perf_counter()
+        passed, _ = do_task(self._filter.task, self._puzzle, [keys], [table, *self._targets(0)])
+        self._sampled = Sample(keys, sort_keys(passed.copy()), (time.perf_counter() - began) / len(keys))
 
     @property
     def _work_size(self) -> int:
@@ -162,10 +159,11 @@ class FilterStep(LocalStep):
 
     def _expand_some(self, done: int) -> Iterator[int]:
         part, passed = divmod(done, self._source.size)
-        pieces, given = self._looked_at(self._at or 0 if passed else 0), list[_Piece]()
+        given = list[_Piece]()
+        self._ranges.at = self._at or 0 if passed else 0
 
         def keys() -> Iterator[_Piece]:
-            for piece in pieces:
+            for piece in self._pieces_to_filter():
                 given.append(piece)
                 yield piece
 
@@ -179,11 +177,12 @@ class FilterStep(LocalStep):
 
             results = context.local.each(self._filter.task, look, keys())
         for number, (found, ends) in results:
-            self._take(found, ends)
+            self._ranges.take(found, ends)
+            self._at = self._ranges.at
             yield given[number].size
 
-    def _looked_at(self, begin: Key) -> Iterator["_Piece"]:
-        for _, low, high in self._pieces_from(begin):
+    def _pieces_to_filter(self) -> Iterator["_Piece"]:
+        for _, low, high in self._ranges.pieces(lambda: self._checkpoint_is_due):
             yield _Piece(self._layout, self._source.between(low, high), between(self._unwanted, low, high))
 
     @property
@@ -217,7 +216,7 @@ class UnmoveStep(FilterStep):
     def __init__(self, session: Session, depth: Depth, run: StoredRun, known: list[Layer], pace: Pace) -> None:
         size = session.store.layer_record(depth - 1).size
         super().__init__(session, depth, StoredLayer(session.store, depth - 1, size), Filter("before"), known, pace)
-        self._run = run
+        self._run = self._within = run
         # No keys are compared with a part of others.
         self._part = 0
 
@@ -227,9 +226,6 @@ class UnmoveStep(FilterStep):
     @property
     def _unwanted(self) -> list[Layer]:
         return []
-
-    def _work(self, found: Found, low: Key, high: Key, keep: bool) -> Work:
-        return super()._work(found, low, high, keep)._replace(within=self._run.between(low, high))
 
 
 def run_filter(run: StoredRun, shares: Shares) -> Words:

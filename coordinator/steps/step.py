@@ -25,11 +25,9 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
+from hakoiri.worker.exchange.step import KNOWN_WEIGHT, Sample
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array
-
-#: How many times less memory a known key takes than a successor, which is also sorted, coded and kept.
-_KNOWN_WEIGHT = 5
 
 
 class LayerStep(ABC):
@@ -138,17 +136,9 @@ class LayerStep(ABC):
 
     def _look(self) -> None:
         """Inspect and time a sample, and sort what it leads to."""
-        self._sampled = self._sample()
-        began = time.perf_counter()
-        inspected = partial(inspected_expansion, self._puzzle, self._sampled, self._depth)
-        successors = self._session.compute(inspected).successors
-        self._measure(successors, time.perf_counter() - began)
-
-    def _measure(self, successors: Keys, seconds: float) -> None:
-        """Keep what the sample shows: how long a configuration takes, how much it leads to, and where that lies."""
-        self._seconds_each = seconds / len(self._sampled)
-        self._branching = len(successors) / len(self._sampled)
-        self._successors = sort_keys(successors.copy())
+        keys, began = self._sample(), time.perf_counter()
+        successors = self._session.compute(partial(inspected_expansion, self._puzzle, keys, self._depth)).successors
+        self._sampled = Sample(keys, sort_keys(successors.copy()), (time.perf_counter() - began) / len(keys))
 
     def _sample(self) -> Keys:
         return self._source.sample()
@@ -156,27 +146,22 @@ class LayerStep(ABC):
     @property
     def _expected(self) -> int:
         """About how many successors there are, duplicates counted."""
-        return int(self._branching * self._source.size)
+        return int(self._sampled.branching * self._source.size)
 
     @property
     def _load(self) -> int:
         """What merging has to hold of all ranges, in successors."""
-        return self._expected + sum(layer.size for layer in self._known) // _KNOWN_WEIGHT
+        return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
 
     def _cut(self) -> Partition:
         """Ranges of about equally many successors, judged by those of the sample."""
-        if not len(self._successors):
+        if not len(self._sampled.successors):
             return partition_by(self._layout.pack([0]), 1)
-        return partition_by(self._successors, self._wanted_ranges)
+        return partition_by(self._sampled.successors, self._wanted_ranges)
 
     @property
     def _wanted_ranges(self) -> int:
         return -(-self._load // self._range_keys)
-
-    def _pieces_of(self, keys: int, low: Key, high: Key) -> int:
-        """In how many pieces to merge a range of `keys` successors to fit its share; half as much again will do."""
-        load = keys + sum(layer.at_most(low, high) for layer in self._known) // _KNOWN_WEIGHT
-        return 1 if load <= 3 * self._range_keys // 2 else -(-load // self._range_keys)
 
     # Progress
 

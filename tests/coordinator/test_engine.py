@@ -23,8 +23,7 @@ from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps import exchange, pace
-from hakoiri.coordinator.steps.exchange import Exchange
+from hakoiri.coordinator.steps import pace
 from hakoiri.coordinator.steps.farmed import FarmedStep
 from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Worth
@@ -38,6 +37,8 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
+from hakoiri.worker.exchange import exchange
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied

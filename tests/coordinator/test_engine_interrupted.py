@@ -14,7 +14,6 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.steps.asking import Asking
-from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.engine.translation import disk_full
 from hakoiri.storage.errors import StorageError
@@ -23,6 +22,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOLDER_FILE, SPILL_FOLDER
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.exchange.exchange import Exchange
 from tests.support.engine import (
     MANNERS,
     assert_as_expected,

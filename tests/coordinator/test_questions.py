@@ -27,7 +27,6 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.contract import Orbits, Puzzle
 from hakoiri.puzzles.keys.layout import U32, Key, Keys, ints
@@ -37,6 +36,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import SCRATCH_PREFIX
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
 from tests.support.engine import MANNERS, spied

@@ -39,7 +39,8 @@ class Exchange:
     """
 
     def __init__(self, partition: Partition, depth: Depth, spill: Spill, most_coded: int) -> None:
-        self._layout, self._depth, self._spill, self._most_coded = spill.layout, depth, spill, most_coded
+        self._layout, self._spill, self._most_coded = spill.layout, spill, most_coded
+        self.partition, self.depth = partition, depth
         self.bounds = [partition.bounds(number, self._layout) for number in range(partition.ranges)]
         self._parts: list[list[Keys]] = [[] for _ in self.bounds]
         self._coded: list[list[Coded]] = [[] for _ in self.bounds]
@@ -128,7 +129,7 @@ class Exchange:
         return Bitmap(parts[0].base, parts[0].length, words)
 
     def _blocks(self, number: int) -> Iterator[Block]:
-        yield from chain.from_iterable(coded.blocks(self._depth) for coded in self._coded[number])
+        yield from chain.from_iterable(coded.blocks(self.depth) for coded in self._coded[number])
         yield from self._spill.read(number)
 
     def _take_parts(self, number: int) -> list[Keys]:

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.steps.exchange import Exchange
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
 from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from hakoiri.worker.layers.ranges import Found

@@ -1,0 +1,76 @@
+"""The memory of a layer step, cut up: how large its chunks, ranges and pieces may be."""
+
+from dataclasses import dataclass
+
+_LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
+#: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
+_MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
+#: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
+#: processor time, so there are fewer of them.
+_CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
+#: How long a chunk takes at most, so that a user's wish to stop, or a lost worker, costs little.
+_MOST_SECONDS = 2.0
+#: How many bytes of finished blocks wait for the next commit at most.
+_MOST_STAGED = 16_000_000
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The memory of a layer step cut up: `free` bytes for `workers` side by side, keys of `key_bytes` bytes."""
+
+    free: int
+    workers: int
+    key_bytes: int
+    chunk: int | None = None
+
+    @property
+    def layer_bytes(self) -> int:
+        """Layers up to this stay in memory; three of them are needed at once."""
+        return self.free // 8
+
+    @property
+    def bucket_bytes(self) -> int:
+        """Successors up to this stay in memory until they are merged; beyond it they are spilled."""
+        return self.free // 4
+
+    @property
+    def in_flight_bytes(self) -> int:
+        """The inputs that wait for workers elsewhere."""
+        return self.free // 4
+
+    @property
+    def staged_bytes(self) -> int:
+        """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
+        return min(_MOST_STAGED, self.free // 16)
+
+    def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
+        """Configurations per chunk of a layer of `configurations`, each of which has `successors` on the average.
+
+        `remote_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration
+        takes.
+        """
+        if self.chunk is not None:
+            return self.chunk
+        least, most = (_LEAST_REMOTE_CHUNK, _MOST_REMOTE_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
+        chunks = remote_workers * _REMOTE_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
+        wanted = max(least, -(-configurations // chunks))
+        if pace:
+            wanted = min(wanted, int(_MOST_SECONDS / pace))
+        # A chunk being expanded holds itself and, twice, its successors; as many results wait to be taken in.
+        fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
+        return max(1, min(wanted, most, int(fitting)))
+
+    def range_size(self, configurations: int, pace: float) -> int:
+        """Configurations per key range of a layer, each of which takes `pace` seconds to expand."""
+        if self.chunk is not None:
+            return self.chunk
+        wanted = max(_LEAST_RANGE, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
+        # The blocks of two ranges for each worker are read before they are expanded, about a quarter of the keys.
+        fitting = self.free // 8 // (2 * self.workers * -(-self.key_bytes // 4))
+        return max(1, min(wanted, int(_MOST_SECONDS / pace), fitting))
+
+    @property
+    def range_keys(self) -> int:
+        """Successors per key range, duplicates counted, so that ranges being merged fit their part of the memory."""
+        # A range being merged holds its successors, the same sorted, the known keys around them, result and code.
+        return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))

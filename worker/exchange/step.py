@@ -1,0 +1,174 @@
+"""The key ranges of a layer expanded and merged by threads: one thread a range, so that none shares its bitmap."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import slice_between, sort_keys
+from hakoiri.storage.layers.readers import Layer, Source
+from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.pool import Threads
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.layers.ranges import Expanded, Expansion, Found, Frontier, Merged, Work, code_found, merge_range
+from hakoiri.worker.tasks import Array
+
+#: How many times less memory a known key takes than a successor, which is also sorted, coded and kept.
+KNOWN_WEIGHT = 5
+
+
+class Sample(NamedTuple):
+    """Some keys of a source, what they lead to, sorted, and how many seconds a key takes."""
+
+    keys: Keys
+    successors: Keys
+    seconds_each: float
+
+    @property
+    def branching(self) -> float:
+        """The successors of a key on the average, duplicates counted."""
+        return len(self.successors) / len(self.keys)
+
+
+class RangeStep:
+    """The ranges of `exchange`, of the layer that `source` leads to, less `known`, which holds `source` first.
+
+    A range whose keys crowd is taken in pieces of `range_size` keys of the source. Attribute `at`: what is below this
+    key is expanded.
+    """
+
+    def __init__(
+        self, puzzle: Puzzle, exchange: Exchange, source: Source, known: list[Layer], sample: Sample, range_size: int,
+        shares: Shares, threads: Threads,
+    ) -> None:  # fmt: skip
+        self._puzzle, self._exchange, self._source, self._known = puzzle, exchange, source, known
+        self._sample, self._range_size = sample, range_size
+        self._shares, self._threads = shares, threads
+        self._stay = True
+        self.at: Key = 0
+
+    def plan_bitmaps(self) -> None:
+        """Set successors in bitmaps where they are dense. Those that do not all fit in memory are coded one by one."""
+        expected = int(self._sample.branching * self._source.size)
+        room, threads = self._shares.bucket_bytes, self._threads.workers
+        self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads)
+
+    # Expanding
+
+    def expand(self, is_due: Callable[[], bool], sums_flow: bool) -> Iterator[Expanded]:
+        """Expand on from `at`, until all is or `is_due`; the figures of each range.
+
+        All that was begun is done in the end.
+        """
+        exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
+        table = exchange.partition.table
+        expand = Expansion(self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow)
+        for _, made in self._threads.each("expand", expand, self._frontiers(is_due)):
+            self.take(made.keys, made.ends)
+            yield made
+
+    def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[Frontier]:
+        """The next ranges to be expanded, until a checkpoint is due."""
+        for number, low, high in self.pieces(is_due):
+            # Moves lead back into the range: what is known there goes before it is written.
+            known = self._known[1:] if self._puzzle.undirected and not self._stay else []
+            bitmap = self._exchange.bitmaps[number]
+            yield Frontier(number, self._source.between(low, high), bitmap, self._stay, between(known, low, high))
+
+    def pieces(self, is_due: Callable[[], bool]) -> Iterator[tuple[int, Key, Key]]:
+        """The ranges from `at` on, those without a bitmap where keys crowd in pieces, until `is_due`."""
+        begin, each, size = self.at, self._source.size / len(self._sample.keys), self._range_size
+        sample = sort_keys(self._sample.keys.copy())
+        for number, (low, high) in enumerate(self._exchange.bounds):
+            mine = slice_between(sample, low, high)[:: max(1, int(size / each))]
+            cuts = [] if self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if low < cut < high]
+            for first, end in pairwise([low, *cuts, high]):
+                if end > begin:
+                    self.at = end
+                    yield number, max(first, begin), end
+                    if is_due():
+                        return
+
+    def take(self, keys: Keys, ends: Array) -> None:
+        """Hold keys in memory by range, while it lasts."""
+        self._exchange.add(keys, ends)
+        if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
+            # IMPORTANT: bitmaps stay, for threads go on with them.
+            self._code_held(bits=False)
+
+    def spill(self) -> None:
+        """Put everything that was expanded on disk."""
+        self._code_held(bits=True)
+        self._exchange.spill()
+
+    def _code_held(self, bits: bool) -> None:
+        """Code the keys in memory; those in bitmaps, too, or not."""
+        numbers: list[int] = []
+
+        def held() -> Iterator[Found]:
+            for number, found in self._exchange.take_held(bits):
+                numbers.append(number)
+                yield found
+
+        code = partial(code_found, self._puzzle.layout, self._exchange.depth)
+        for place, coded in self._threads.each("merge", code, held()):
+            self._exchange.put(numbers[place], coded)
+
+    # Merging
+
+    def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[Merged]]:
+        """The pieces of each range from number `first` on, in increasing order; their keys, too, while `keeps`.
+
+        If `within` is given, only keys that it has, too, are left.
+        """
+        waiting: dict[int, Merged] = {}
+        pieces: list[Merged] = []
+        ends: list[bool] = []
+        following = 0
+        merge = partial(merge_range, self._puzzle, self._exchange.depth)
+        for number, result in self._threads.each("merge", merge, self._works(first, ends, keeps, within)):
+            waiting[number] = result
+            while following in waiting:
+                pieces.append(waiting.pop(following))
+                # IMPORTANT: a range is given whole or not at all, because its pieces may be cut differently next time.
+                if ends[following]:
+                    yield pieces
+                    pieces = []
+                following += 1
+
+    def _works(self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None) -> Iterator[Work]:
+        """What to merge; `ends` says of each whether its range ends with it."""
+        exchange = self._exchange
+
+        def work(found: Found, low: Key, high: Key, keep: bool) -> Work:
+            return Work(found, between(self._known, low, high), keep, within.between(low, high) if within else None)
+
+        for number in range(first, len(exchange.bounds)):
+            low, high = exchange.bounds[number]
+            # Keys in a bitmap are listed some at a time, however many there are.
+            keys = exchange.keys_in(number)
+            pieces = (
+                1 if exchange.has_bitmap(number) else pieces_of(keys, self._known, low, high, self._shares.range_keys)
+            )
+            if pieces == 1:
+                ends.append(True)
+                yield work(exchange.take(number), low, high, keeps())
+                continue
+            # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
+            for begin, end in pairwise([low, *exchange.cut_again(number, pieces), high]):
+                ends.append(end == high)
+                yield work(exchange.between(number, begin, end), begin, end, keep=False)
+            exchange.take(number)
+
+
+def between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
+    """The keys of some layers with low <= key < high, increasing within each batch."""
+    return chain.from_iterable([layer.between(low, high) for layer in layers])
+
+
+def pieces_of(keys: int, known: list[Layer], low: Key, high: Key, range_keys: int) -> int:
+    """In how many pieces to merge a range of `keys` successors so that each has `range_keys`, or half as many again."""
+    load = keys + sum(layer.at_most(low, high) for layer in known) // KNOWN_WEIGHT
+    return 1 if load <= 3 * range_keys // 2 else -(-load // range_keys)
