@@ -5,6 +5,7 @@ StorageError (HakoiriError)
 ├── TakenOverError                     another process has written to the run that this one drives
 ├── GoneError (LookupError)            the run was deleted after it was found
 ├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
+├── ElsewhereError                     what is asked for is kept by hosts
 ├── DamagedError                       bytes on disk are not what was written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
@@ -37,6 +38,10 @@ class NameTakenError(StorageError, FileExistsError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a run {name} already; take another name", Step("delete", name))
+
+
+class ElsewhereError(StorageError):
+    """A layer is kept by hosts, and is not on this machine."""
 
 
 class DamagedError(StorageError):

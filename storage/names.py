@@ -44,6 +44,8 @@ DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FO
 MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"
 #: How far the layer after the last is, and which segments of older keys a directed search has.
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
+#: Which hosts keep layers of the run, and which ranges each.
+HOSTS_KEY = b"hosts"
 #: While the components of a whole space are sorted: how many configurations each has.
 SIZES_KEY = b"sizes"
 #: How the subtrees of a tree are cut into chunks.

@@ -1,8 +1,9 @@
 """One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m hakoiri.worker.main``.
 
 Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, HAKOIRI_DATA_REDIS that of the data Redis,
-if any, and the only puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. It ends with
-`os.EX_TEMPFAIL` where another worker may do better in a while.
+if any, HAKOIRI_STORE the directory of a host that keeps ranges, and HAKOIRI_THREADS how many threads that has. The only
+puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. It ends with `os.EX_TEMPFAIL`
+where another worker may do better in a while.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import os
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import redis
 from rq.worker import DequeueStrategy
@@ -18,9 +20,10 @@ from rq.worker import DequeueStrategy
 from hakoiri.puzzles.errors import PuzzleError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
+from hakoiri.worker.hosts.host import STORE, THREADS, Host
 from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
 from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
-from hakoiri.worker.transport.names import witness_name
+from hakoiri.worker.transport.names import HOSTS, witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2
@@ -51,9 +54,14 @@ def _work() -> None:
     connection = _connect_patiently(url, parent)
     # Before anybody expects anything of it.
     require_own_names(connection, url)
-    worker = TaskWorker(worker_name(os.getpid()), connection)
-    own = os.environ.get(DATA_REDIS, "")
-    start_heartbeat(worker.name, connect(url, witness_name(own) if own else None), parent, OwnDepot(own))
+    own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
+    host = Host(Path(store), int(os.environ[THREADS])) if store else None
+    worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host)
+    depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
+    if host is None:
+        start_heartbeat(worker.name, beats, parent, depot)
+    else:
+        start_heartbeat(worker.name, beats, parent, lambda: host.beat(depot()), HOSTS)
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)

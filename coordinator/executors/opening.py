@@ -47,4 +47,10 @@ def open_context(
         files = [known(spec.name, spec.digest).path] if spec.digest else []
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
-            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer)
+            hosts = None
+            if resources.hosts is not None:
+                from hakoiri.coordinator.hosts.pool import HostPool
+
+                memory, wanted = resources.memory or 0, resources.hosts or None
+                hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)
+            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts)

@@ -25,7 +25,7 @@ _LEAST_BYTES = 1
 class Explore(Job):
     """A search from the start; its plan is an `ExplorePlan`."""
 
-    from_start = has_graph = True
+    from_start = has_graph = by_hosts = True
     figures = Explored
     check_class = LayersVerifier
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
+from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 
@@ -129,6 +131,8 @@ class LayeredSearch:
         self.last_flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
+        #: Hosts that make the layers from some depth on (`coordinator.hosts.hosting.Hosting`).
+        self._hosting: Any = self._hosting_begun()
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -149,6 +153,12 @@ class LayeredSearch:
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
 
+    def collect(self) -> None:
+        """Bring home what hosts keep, if any do; nothing may be staged."""
+        if self._hosting is not None:
+            self._hosting.collect()
+            self._hosting = None
+
     @property
     def total(self) -> int | None:
         """How many configurations there are to find, where that is known."""
@@ -165,6 +175,8 @@ class LayeredSearch:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
         current = self._stored(depth) if depth >= 0 else self._first()
         depth = max(depth, 0)
+        if self._hosting is not None:
+            return current, Previous(None)
         if not self.puzzle.undirected:
             return current, ClosedSet(self._session, depth, self.commit)
         return current, Previous(self._stored(depth - 1) if depth else None)
@@ -176,13 +188,17 @@ class LayeredSearch:
         return HeldLayer([start])
 
     def _stored(self, depth: Depth) -> Layer:
-        self.store.require_whole(depth)
         size = self.store.layer_record(depth).size
+        if self._hosting is not None:
+            return cast(Layer, SimpleNamespace(size=size))
+        self.store.require_whole(depth)
         small = size * self.store.layout.bytes <= self._session.context.shares.layer_bytes
         return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
 
     def _next(self, current: Layer) -> Layer:
         """The layer after `current`, stored; if it is empty nothing is stored."""
+        if (layer := self._hosted(current)) is not None:
+            return layer
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker, began = "small", time.process_time()
             known, depth = self._known_here(current), self.state.depth + 1
@@ -200,6 +216,33 @@ class LayeredSearch:
         if isinstance(step, LocalStep):
             self._worth.made_here(current.size, time.process_time() - began)
         return layer
+
+    def _hosting_begun(self) -> Any:
+        """The hosts that keep this run, if any do."""
+        if self.store.read(META, HOSTS_KEY) is None:
+            return None
+        from hakoiri.coordinator.hosts.hosting import Hosting
+
+        return Hosting.begun(self._session)
+
+    def _hosted(self, current: Layer) -> Layer | None:
+        """The layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
+        context, depth = self._session.context, self.state.depth + 1
+        if self._hosting is None:
+            if context.hosts is None or not context.budget.distributes(current.size):
+                return None
+            from hakoiri.coordinator.hosts.hosting import Hosting
+
+            self.state = self._session.commit_staged(self.state)
+            older = self._older.layers() if self.puzzle.undirected else EachLayer(self.store, depth - 1).layers()[::-1]
+            self._hosting = Hosting.begin(self._session, depth, [current, *older])
+        self._maker = "hosts"
+        record = self._hosting.make(depth, current.size)
+        self.last_flow = record.flow
+        if record.size:
+            self._add(record)
+        self.commit()
+        return cast(Layer, SimpleNamespace(size=record.size))
 
     def _known_here(self, current: Layer) -> list[Layer]:
         """What the layer after `current` is compared with in this process: of a directed puzzle a few segments.

@@ -74,6 +74,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         # Every kernel before the clock of the run starts.
         load = partial(job.load_kernels, resources.redis is not None)
         prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
+        _require_hosts(job, resources)
         resources = job.limit_resources(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context)
@@ -88,6 +89,16 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     except Exception as error:
         _leave(store, "interrupted", error)
         raise
+
+
+def _require_hosts(job: Job, resources: Resources) -> None:
+    """Raise `PuzzleError` where hosts are asked for that cannot be had."""
+    if resources.hosts is None:
+        return
+    if not job.by_hosts:
+        raise PuzzleError("hosts keep searches by layers from a start", Step("leave out", "hosts"))
+    if resources.redis is None:
+        raise PuzzleError("hosts are asked over Redis", Step("change", "redis"))
 
 
 def _work(job: Job, session: Session) -> None:

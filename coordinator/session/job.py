@@ -73,6 +73,8 @@ class Job(ABC):
     from_start: ClassVar[bool] = False
     #: Its layers are the configurations of a graph of moves: it can be asked for paths, distances and components.
     has_graph: ClassVar[bool] = False
+    #: Hosts that keep ranges may make its layers.
+    by_hosts: ClassVar[bool] = False
     #: One plan is one run: making it again goes on with it, up to other limits.
     named_by_plan: ClassVar[bool] = False
     #: What such a run has in place of layers, in the plural; empty if it has layers.

@@ -13,8 +13,8 @@ chunks were made again, which workers were wrong, and the first layer that each 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-#: Workers; this process, because the layer is small, because handing it out costs more, or by threads.
-Maker = Literal["workers", "small", "cheaper", "threads"]
+#: Hosts that keep ranges; workers; this process, for the layer is small, handing it out costs more, or by threads.
+Maker = Literal["hosts", "workers", "small", "cheaper", "threads"]
 
 
 class Places:

@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import psutil
-
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step, require_seconds, require_within
-from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline", "audit")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
-_BOUNDS = {"workers": (1, MOST_WORKERS), "memory": (1, _MOST), "chunk": (1, _MOST), "farm_from": (0, _MOST)}
+_BOUNDS = {
+    "workers": (1, MOST_WORKERS),
+    "memory": (1, _MOST),
+    "chunk": (1, _MOST),
+    "farm_from": (0, _MOST),
+    "hosts": (0, MOST_WORKERS),
+}
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
-#: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
-BASE_BYTES = 150_000_000
 #: Less than this cannot be kept: a layer step takes `Tuning.least_bytes` and more, whatever it is allowed.
 LEAST_MEMORY = 100 << 20
-#: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
-_MAPPED_BYTES, _SLACK = 10_000_000, 3
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,7 @@ class Budget:
 
     def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> Shares:
         """The memory that each part of a layer step may take, `resident` being what this process takes already."""
-        taken = psutil.Process().memory_info().rss if resident is None else resident
-        free = self.memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
-        free = max(self.tuning.least_bytes, free - free // _SLACK)
-        return Shares(free, workers, puzzle.layout.bytes, self.chunk)
+        return shares_within(self.memory, puzzle.layout.bytes, workers, self.chunk, self.tuning.least_bytes, resident)
 
     def require(self, what: str, needed: int) -> None:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
@@ -74,8 +71,8 @@ class Resources:
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
     half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
     configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
-    worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare. `tuning`
-    is what only tests set.
+    worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare; `hosts`
+    how many hosts keep the run, 0 for all that live. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """
@@ -87,6 +84,7 @@ class Resources:
     farm_from: int | None = None
     deadline: float | None = None
     audit: float | None = None
+    hosts: int | None = None
     tuning: Tuning = field(default=DEFAULT, repr=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +105,7 @@ class Resources:
 
     def here(self) -> "Resources":
         """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
-        return self if self.redis is None else replace(self, redis=None, workers=None)
+        return self if self.redis is None else replace(self, redis=None, workers=None, hosts=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
         """These resources, and where they say nothing, those that a manifest kept."""

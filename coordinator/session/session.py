@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.breaking import Breaking
@@ -182,6 +182,8 @@ class ComputeContext:
     shares: Shares
     control: Control
     observer: Observer
+    #: A `coordinator.hosts.pool.HostPool`, where hosts are to keep the run.
+    hosts: Any = None
 
     def part(self, name: str) -> Self:
         """The same for a part of the work, whose name is before each headline."""

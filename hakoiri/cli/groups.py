@@ -10,6 +10,7 @@ import typer
 
 from hakoiri.cli.options import (
     DataOption,
+    HostsOption,
     JsonOption,
     MemoryOption,
     OwnFileOption,
@@ -107,3 +108,10 @@ class Layers(Driving):
 @dataclass(frozen=True)
 class LayersHere(Layers, Work):
     """Options of a search by layers in this process."""
+
+
+@dataclass(frozen=True)
+class LayersAtHosts(LayersHere):
+    """Options of a search by layers that hosts may keep."""
+
+    hosts: HostsOption = None

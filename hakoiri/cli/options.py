@@ -20,6 +20,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 COMMENT = ";"
 STDIN = "-"
 _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
+_MOST_HOSTS = 1_024
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -31,6 +32,15 @@ def parse_size(text: str) -> int:
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is not a size; write 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def parse_hosts(text: str) -> int:
+    """Return how many hosts are wanted, 0 for all that live."""
+    if text == "all":
+        return 0
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_HOSTS:
+        raise typer.BadParameter(f"{text} must be between 1 and {_MOST_HOSTS:,}, or all")
+    return int(text)
 
 
 def parse_memory(text: str) -> int:
@@ -270,6 +280,13 @@ RedisOption = Annotated[
     str | None,
     typer.Option("--redis", metavar="URL", help="Redis server of the RQ workers.", show_default="$HAKOIRI_REDIS"),
 ]
+HostsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--hosts", parser=parse_hosts, metavar="N|all", help="With --redis: let N hosts keep it (worker --store).",
+        show_default="none",
+    ),
+]  # fmt: skip
 DataNetworksOption = Annotated[
     str | None,
     typer.Option(

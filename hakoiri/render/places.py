@@ -5,7 +5,12 @@ from typing import Any
 
 from hakoiri.puzzles.errors import counted
 
-_MAKERS = {"workers": "by workers", "small": "here, too small to be handed out", "threads": "here, by threads"}
+_MAKERS = {
+    "hosts": "by hosts",
+    "workers": "by workers",
+    "small": "here, too small to be handed out",
+    "threads": "here, by threads",
+}
 
 
 def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:

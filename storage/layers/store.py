@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, members, slice_between
-from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, decode
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.ledger.ledger import Ledger
@@ -147,7 +148,12 @@ class RunStore(Ledger):
     def require_whole(self, depth: Depth) -> None:
         """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray."""
         if depth not in self._indexed:
-            self.require_names(depth, self.layer_record(depth).index, f"layer {depth}")
+            record = self.layer_record(depth)
+            if record.hosted:
+                run = self.directory.name
+                text = f"run {run}: layer {depth} is at the hosts that keep the run; resume it, and it is brought home"
+                raise ElsewhereError(text, Step("resume", run))
+            self.require_names(depth, record.index, f"layer {depth}")
             self._indexed.add(depth)
 
     def require_names(self, number: Depth, index: int, what: str, database: bytes = BLOCKS) -> None:

@@ -148,7 +148,8 @@ class LayerRecord:
 
     `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session`
     counts the processes that drove the run; a layer keeps the number of the one that committed it. `flow` is that of
-    all moves from the layer before it (`worker.layers.flow`), where it was summed.
+    all moves from the layer before it (`worker.layers.flow`), where it was summed. The blocks of a `hosted` layer are
+    at hosts, and `index` says nothing.
     """
 
     depth: Depth
@@ -159,6 +160,7 @@ class LayerRecord:
     index: int
     session: int
     flow: int | None = None
+    hosted: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -13,13 +13,14 @@ from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.layers import job
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import BASE_BYTES, Budget, Resources
+from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.exchange.shares import BASE_BYTES
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import SlowRules, essence, reference_layers, started

@@ -1,6 +1,6 @@
 """What lies in each key range of a layer in the making: bitmaps, arrays, coded blocks, and spill files beyond that."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import chain
 from threading import Lock
@@ -14,7 +14,7 @@ from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import Bitmap, Found, bitmap_for
+from hakoiri.worker.layers.ranges import Bitmap, Found, Put, bitmap_for
 from hakoiri.worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is cut again.
@@ -34,13 +34,18 @@ _MARGIN = 32
 class Exchange:
     """The ranges of `partition`, of layer `depth`; blocks stay in memory up to `most_coded` bytes.
 
+    Blocks of ranges that are `away`, at other hosts, go to `send` at once.
+
     Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, that of each whose keys are dense;
     `whole`, in their place, some bitmaps of all ranges; `held_bytes`, of the arrays in memory.
     """
 
-    def __init__(self, partition: Partition, depth: Depth, spill: Spill, most_coded: int) -> None:
+    def __init__(
+        self, partition: Partition, depth: Depth, spill: Spill, most_coded: int,
+        away: Collection[int] = (), send: Put | None = None,
+    ) -> None:  # fmt: skip
         self._layout, self._spill, self._most_coded = spill.layout, spill, most_coded
-        self.partition, self.depth = partition, depth
+        self.partition, self.depth, self.away, self._send = partition, depth, away, send
         self.bounds = [partition.bounds(number, self._layout) for number in range(partition.ranges)]
         self._parts: list[list[Keys]] = [[] for _ in self.bounds]
         self._coded: list[list[Coded]] = [[] for _ in self.bounds]
@@ -65,7 +70,8 @@ class Exchange:
         for number, (low, high) in enumerate(self.bounds):
             mine = slice_between(sample, low, high)
             bitmap = bitmap_for(mine, int(len(mine) * each), low, high, margin)
-            self.bitmaps[number] = bitmap if bitmap and bitmap.nbytes * threads <= room else None
+            if bitmap and bitmap.nbytes * threads <= room and number not in self.away:
+                self.bitmaps[number] = bitmap
         needed = sum(bitmap.nbytes for bitmap in self.bitmaps if bitmap)
         return needed <= room
 
@@ -81,6 +87,9 @@ class Exchange:
     def put(self, number: int, coded: Coded) -> None:
         """Take in blocks of a range; any thread may."""
         with self._lock:
+            if self._send is not None and number in self.away:
+                self._send(number, coded)
+                return
             if self._coded_bytes + len(coded.data) > self._most_coded:
                 self._spill_coded()
             # Without the room that coding took.
@@ -154,11 +163,16 @@ class Exchange:
         sample = sort_keys(np.concatenate([*held, spilled]))
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
 
-    def take_held(self, bits: bool) -> Iterator[tuple[int, Found]]:
-        """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`."""
+    def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, Found]]:
+        """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`.
+
+        If `away`, only of ranges that are at other hosts, whose bits stay.
+        """
         for number, parts in enumerate(self._parts):
+            if away and number not in self.away:
+                continue
             bitmap = self._bitmap(number) if bits else None
             if parts or (bitmap and bitmap.words is not None):
                 yield number, Found(self._take_parts(number), [], bitmap)
-        if bits:
+        if bits and not away:
             self.whole = [replace(each, words=None) for each in self.whole]

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 
+import psutil
+
+#: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
+BASE_BYTES = 150_000_000
+#: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
+_MAPPED_BYTES, _SLACK = 10_000_000, 3
 _LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
@@ -74,3 +80,15 @@ class Shares:
         """Successors per key range, duplicates counted, so that ranges being merged fit their part of the memory."""
         # A range being merged holds its successors, the same sorted, the known keys around them, result and code.
         return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))
+
+
+def shares_within(
+    memory: int, key_bytes: int, workers: int, chunk: int | None, least: int, resident: int | None = None
+) -> Shares:
+    """The shares of a process that takes `resident` bytes already, by default what it does, and may take `memory`.
+
+    A layer step has `least` bytes even where that is more.
+    """
+    taken = psutil.Process().memory_info().rss if resident is None else resident
+    free = memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
+    return Shares(max(least, free - free // _SLACK), workers, key_bytes, chunk)

@@ -82,6 +82,8 @@ class RangeStep:
         begin, each, size = self.at, self._source.size / len(self._sample.keys), self._range_size
         sample = sort_keys(self._sample.keys.copy())
         for number, (low, high) in enumerate(self._exchange.bounds):
+            if number in self._exchange.away:
+                continue
             mine = slice_between(sample, low, high)[:: max(1, int(size / each))]
             cuts = [] if self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if low < cut < high]
             for first, end in pairwise([low, *cuts, high]):
@@ -103,12 +105,16 @@ class RangeStep:
         self._code_held(bits=True)
         self._exchange.spill()
 
-    def _code_held(self, bits: bool) -> None:
-        """Code the keys in memory; those in bitmaps, too, or not."""
+    def send_away(self) -> None:
+        """Send what was expanded for ranges of other hosts."""
+        self._code_held(bits=True, away=True)
+
+    def _code_held(self, bits: bool, away: bool = False) -> None:
+        """Code the keys in memory; those in bitmaps, too, or not; if `away`, only those for other hosts."""
         numbers: list[int] = []
 
         def held() -> Iterator[Found]:
-            for number, found in self._exchange.take_held(bits):
+            for number, found in self._exchange.take_held(bits, away):
                 numbers.append(number)
                 yield found
 
@@ -146,6 +152,8 @@ class RangeStep:
             return Work(found, between(self._known, low, high), keep, within.between(low, high) if within else None)
 
         for number in range(first, len(exchange.bounds)):
+            if number in exchange.away:
+                continue
             low, high = exchange.bounds[number]
             # Keys in a bitmap are listed some at a time, however many there are.
             keys = exchange.keys_in(number)

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import redis
@@ -14,7 +14,7 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
-from hakoiri.worker.transport.names import SHARED_TYPES, WORKERS, worker_key
+from hakoiri.worker.transport.names import HOSTS, SHARED_TYPES, WORKERS, worker_key
 from hakoiri.worker.transport.values import AwayError, parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
@@ -52,6 +52,16 @@ def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes 
     if not isinstance(value, bytes | memoryview | None):
         raise redis.InvalidResponse(f"a {type(value).__name__} is no value of a string key")
     return value
+
+
+def get_popped(connection: redis.Redis, key: str, seconds: float) -> bytes | memoryview | None:
+    """The first value of a list, which it has no more; ``None`` where none comes within some seconds."""
+    found: Any = connection.blpop([key], timeout=seconds)
+    if found is None:
+        return None
+    if not (isinstance(found, list | tuple) and len(found) == 2 and isinstance(found[1], bytes | memoryview)):
+        raise redis.InvalidResponse("it gives something else than a value of a list")
+    return found[1]
 
 
 @contextmanager
@@ -122,10 +132,13 @@ def host_of(worker: str) -> str:
     return worker.rpartition("-")[0]
 
 
-def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None, depot: Callable[[], str]) -> None:
+def start_heartbeat(
+    worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str], members: str = WORKERS
+) -> None:
     """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
 
-    Each beat says at which data Redis it leaves pieces, if any answers it: the URL that `depot` gives.
+    Each beat says what `say` gives: of a worker the URL of the data Redis at which it leaves pieces, if any answers it,
+    of one of the HOSTS a `HostBeat`.
 
     RQ's own registry is no help: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
     by minutes.
@@ -135,11 +148,11 @@ def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None, de
     pause = threading.Event()
 
     def beat() -> None:
-        url = depot()
+        said = say()
         with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
             pipeline = connection.pipeline(transaction=False)
-            pipeline.sadd(WORKERS, worker)
-            pipeline.set(worker_key(worker), url, ex=ALIVE_SECONDS)
+            pipeline.sadd(members, worker)
+            pipeline.set(worker_key(worker), said, ex=ALIVE_SECONDS)
             pipeline.execute()
 
     def go_on_beating() -> None:
@@ -158,16 +171,42 @@ def forget_worker(worker: str, connection: redis.Redis) -> None:
         connection.delete(worker_key(worker))
 
 
-def living_workers(connection: redis.Redis) -> dict[str, str]:
+class HostBeat(NamedTuple):
+    """What a host says: the process of it that lives, how many threads it has, the URL of its data Redis or nothing."""
+
+    process: str
+    threads: int
+    url: str
+
+    def __str__(self) -> str:
+        return f"{self.process} {self.threads} {self.url}"
+
+    @classmethod
+    def read(cls, text: str) -> "HostBeat | None":
+        """The inverse of `str`; ``None`` for anything else."""
+        parts = text.split(" ")
+        return cls(parts[0], int(parts[1]), parts[2]) if len(parts) == 3 and parts[1].isdecimal() else None
+
+
+def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
+    """All living hosts by name; those that are away are forgotten until they are back.
+
+    IMPORTANT: the URL of a data Redis holds a password.
+    """
+    beats = {name: HostBeat.read(text) for name, text in living_workers(connection, HOSTS).items()}
+    return {name: beat for name, beat in beats.items() if beat is not None}
+
+
+def living_workers(connection: redis.Redis, members: str = WORKERS) -> dict[str, str]:
     """All living workers by name, with the URL of the data Redis of each, if it has one; the dead ones are forgotten.
 
     IMPORTANT: such a URL holds a password.
     """
-    known = sorted(_text(name) for name in connection.smembers(WORKERS))
+    known = sorted(_text(name) for name in connection.smembers(members))
     beats = connection.mget([worker_key(name) for name in known]) if known else []
     living = {name: _text(beat) for name, beat in zip(known, beats, strict=True) if beat is not None}
     if dead := set(known) - living.keys():
-        connection.srem(WORKERS, *dead)
+        connection.srem(members, *dead)
     return living
 
 

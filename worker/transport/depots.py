@@ -26,7 +26,7 @@ from redis.retry import Retry
 
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.worker.errors import DepotLostError, PayloadError
-from hakoiri.worker.transport.connection import living_workers, without_password
+from hakoiri.worker.transport.connection import living_hosts, living_workers, without_password
 from hakoiri.worker.transport.names import witness_name
 from hakoiri.worker.transport.values import OldValueParser, allowing
 
@@ -128,7 +128,8 @@ class Depots:
     def open(self, number: int) -> tuple[redis.Redis, str]:
         """A data Redis that living workers say they have, which is not asked anything yet, and its address."""
         if number not in self._opened:
-            urls = {depot_number(url): url for url in living_workers(self.main).values()}
+            hosts = (beat.url for beat in living_hosts(self.main).values())
+            urls = {depot_number(url): url for url in (*living_workers(self.main).values(), *hosts)}
             if number not in urls:
                 raise DepotLostError("no worker lives at the data Redis in which a piece lay", number)
             url, where = urls[number], without_password(urls[number])

@@ -10,8 +10,10 @@ WAKE = "hakoiri:wake"
 PROBE = "hakoiri:probe"
 #: The set of all workers that ever started; those without a `worker_key` are dead.
 WORKERS = "hakoiri:workers"
+#: The set of all hosts that ever kept ranges; those without a `worker_key` are away.
+HOSTS = "hakoiri:hosts"
 #: What must lie under the names that all sessions share, those of RQ's queue with them: the type, as Redis calls it.
-SHARED_TYPES = {WAKE: "list", WORKERS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list"}
+SHARED_TYPES = {WAKE: "list", WORKERS: "set", HOSTS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list"}
 
 
 def own_queue(worker: str) -> str:
@@ -47,6 +49,11 @@ def shared_key(session: str, shared: int, piece: int) -> str:
 def result_key(session: str, token: str, attempt: int) -> str:
     """The result of one attempt at a chunk; each attempt has its own, so that a late one harms nobody."""
     return f"hakoiri:{session}:out:{token}:{attempt}"
+
+
+def inbox_key(session: str, host: str, layer: int, attempt: int) -> str:
+    """The list of messages to a host, in its data Redis, in one attempt at a layer."""
+    return f"hakoiri:{session}:inbox:{host}:{layer}:{attempt}"
 
 
 def value_key(session: str, stage: int, chunk: int, attempt: int, value: int) -> str:

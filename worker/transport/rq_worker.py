@@ -25,6 +25,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HOST_TASKS
 from hakoiri.worker.layers.windows import Windows
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
@@ -50,10 +52,13 @@ _SAME = "install the same Hakoiri on all machines"
 class TaskJob(Job):
     """An RQ job whose function comes from `TASKS` alone."""
 
+    #: That of the worker which makes the attempt, if it is one.
+    host: Host | None = None
+
     @property
     def func(self) -> Callable[..., Any]:
         """An attempt at the task that the job names. Never imports."""
-        return partial(_perform, self.connection, self.worker_name or "?", self.func_name or "")
+        return partial(_perform, self.connection, self.host, self.worker_name or "?", self.func_name or "")
 
     def refresh(self) -> None:
         """Read the job's data from Redis; `NoSuchJobError`, at which RQ takes the next one, where it has none."""
@@ -90,12 +95,14 @@ class TaskWorker(SimpleWorker):
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
-    def __init__(self, name: str, connection: redis.Redis) -> None:
-        queues = [TaskQueue(connection=connection)]
-        super().__init__(queues, name=name, connection=connection, serializer=MsgpackSerializer)
+    def __init__(self, name: str, connection: redis.Redis, host: Host | None = None) -> None:
+        # A host takes what is for it alone.
+        queues = [TaskQueue(connection=connection)] if host is None else []
+        own = TaskQueue(own_queue(name), connection=connection)
+        super().__init__([own, *queues], name=name, connection=connection, serializer=MsgpackSerializer)
         # Not known to RQ's registries, where it would stay for ever. What a pop loses the coordinator sends again.
-        self._ordered_queues = [TaskQueue(own_queue(name), connection=connection), *queues]
-        self.log_job_description = False
+        self._ordered_queues = [own, *queues]
+        self.log_job_description, self.host = False, host
 
     def check_for_suspension(self, burst: bool) -> None:
         """Go on: another program may have suspended its workers, and ours would let runs wait without a word."""
@@ -126,6 +133,8 @@ class TaskWorker(SimpleWorker):
         """
         self.set_state(WorkerStatus.BUSY)
         job.worker_name = self.name
+        if isinstance(job, TaskJob):
+            job.host = self.host
         try:
             self.connection.unlink(job.key)
             job.perform()
@@ -136,8 +145,9 @@ class TaskWorker(SimpleWorker):
 
 
 def _perform(
-    connection: redis.Redis, worker: str, task: str, session: str, token: str, attempt: int, keep: int, **rest: Any
-) -> None:
+    connection: redis.Redis, host: Host | None, worker: str, task: str, session: str, token: str, attempt: int,
+    keep: int, **rest: Any,
+) -> None:  # fmt: skip
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
     def report(kind: EventKind, detail: object = "") -> None:
@@ -151,18 +161,18 @@ def _perform(
 
     report("started")
     try:
-        request = _understood(task, session=session, token=token, attempt=attempt, keep=keep, **rest)
+        request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
         puzzle = _build_puzzle(task, request)
     except Exception as error:
         report("refused", error)
         # The other workers take the next ones: refusing them all would be faster than any of them can be done.
         time.sleep(_REFUSAL_SECONDS)
     else:
-        report(*_outcome(connection, task, request, puzzle))
+        report(*_outcome(connection, task, request, puzzle, host))
 
 
-def _understood(task: str, **fields: Any) -> TaskRequest:
-    if task not in TASKS and task not in SHUFFLES:
+def _understood(host: Host | None, task: str, **fields: Any) -> TaskRequest:
+    if not (task in HOST_TASKS if host else task in TASKS or task in SHUFFLES):
         raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
         return TaskRequest(**fields)
@@ -170,11 +180,15 @@ def _understood(task: str, **fields: Any) -> TaskRequest:
         raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
 
 
-def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle) -> tuple[EventKind, object]:
+def _outcome(
+    connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: Host | None = None
+) -> tuple[EventKind, object]:
     """What became of an attempt, and the error or text that says why; its result is in Redis."""
     try:
         chunk, shared = _fetch(connection, request)
-        if task in SHUFFLES:
+        if host is not None:
+            result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _depots(connection)))
+        elif task in SHUFFLES:
             origin = Origin.of(request.session, request.token, request.attempt)
             depots = _depots(connection)
             into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN

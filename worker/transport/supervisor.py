@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -41,7 +41,7 @@ class Supervisor:
 
     `files` hold the user puzzles that the workers know besides the built-in ones. What they make they leave at the URL
     `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each keeps to one of `cores`, if there are
-    any.
+    any. Their environment has `more` variables.
 
     A worker is a fork that does `work`. Where there is none, or this process has other threads (as a user's file may
     have started), it is a new interpreter, which takes 0.3 s more (`worker.transport.forked`).
@@ -50,10 +50,12 @@ class Supervisor:
     def __init__(
         self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
         server: DataRedis | None = None, cores: Sequence[int] = (), work: Callable[[], object] | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        self._environment = {**ONE_THREAD, **os.environ, **settings, **(files_variable(files) if files else {})}
+        files_named = files_variable(files) if files else {}
+        self._environment = {**ONE_THREAD, **os.environ, **settings, **files_named, **(more or {})}
         self._cores, self._work = cores, work
         self._url, self._connection = url, connect(url)
         self._note = note

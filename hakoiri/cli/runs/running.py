@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_and_report, start_run
-from hakoiri.cli.groups import Layers, LayersHere
+from hakoiri.cli.groups import Layers, LayersAtHosts
 from hakoiri.cli.options import (
     DataNetworksOption,
     FromOption,
@@ -83,7 +83,9 @@ class Wanted:
 
 
 @command_line("run klotski --whole")
-def run(wanted: Wanted, search: LayersHere, data_networks: DataNetworksOption = None, wide: WideOption = False) -> None:
+def run(
+    wanted: Wanted, search: LayersAtHosts, data_networks: DataNetworksOption = None, wide: WideOption = False
+) -> None:
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
@@ -113,7 +115,7 @@ def resume(
     data_networks: DataNetworksOption = None,
     wide: WideOption = False,
     *,
-    search: LayersHere,
+    search: LayersAtHosts,
 ) -> None:
     """Continue a stopped run from its last commit.
 

@@ -4,13 +4,22 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
 from hakoiri.cli.commands import command_line
-from hakoiri.cli.options import DataNetworksOption, JsonOption, OwnFilesOption, RedisOption, parse_size, required_redis
+from hakoiri.cli.options import (
+    DataNetworksOption,
+    JsonOption,
+    OwnFilesOption,
+    RedisOption,
+    parse_directory,
+    parse_size,
+    required_redis,
+)
 from hakoiri.cli.runs.serving import log, named_files
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json
@@ -38,8 +47,16 @@ def _parse_data_memory(text: str) -> int:
 def worker(
     redis: RedisOption = None,
     processes: Annotated[
-        str, typer.Option("-n", metavar="N|auto", help="Number of processes; auto: one on each core, pinned to it.")
+        str,
+        typer.Option("-n", metavar="N|auto", help="Number of processes, or threads of a host; auto: one on each core."),
     ] = "1",
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=parse_directory, help="Be a host: keep ranges of runs below this directory.",
+            show_default="none",
+        ),
+    ] = None,
     puzzles: OwnFilesOption = None,
     data_redis: Annotated[
         str | None,
@@ -75,6 +92,7 @@ def worker(
     # Before numpy is imported, which the workers are forked with.
     os.environ |= ONE_THREAD | os.environ
     from hakoiri.worker import main
+    from hakoiri.worker.hosts.host import STORE, THREADS
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.depots import DATA_REDIS
     from hakoiri.worker.transport.supervisor import Supervisor
@@ -87,10 +105,16 @@ def worker(
             "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
         )
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
-        supervisor = Supervisor(url, count, log, files, server.url if server else data_redis, server, cores, main.main)
+        more = {} if store is None else {STORE: str(store), THREADS: str(count)}
+        processes_kept, pinned = (count, cores) if store is None else (1, [])
+        supervisor = Supervisor(
+            url, processes_kept, log, files, server.url if server else data_redis, server, pinned, main.main, more
+        )
         with stopping_with(lambda _: supervisor.request_stop()):
-            team = counted(count, "worker processes")
-            kept = f", each on one of the cores {', '.join(map(str, cores))}" if cores else ""
+            team = (
+                counted(count, "worker processes") if store is None else f"host in {store}, {counted(count, 'threads')}"
+            )
+            kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
             log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
             if (each := available_memory() // count) < WORKER_BYTES:
                 megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"

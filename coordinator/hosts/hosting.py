@@ -1,0 +1,183 @@
+"""A run that hosts keep: which host has which ranges, the making of layers there, and the way home.
+
+seed: the last layers that were made here -> each host its ranges of them
+each layer: expand at all hosts at once, then merge at all hosts; only figures come back
+collect: the blocks of each layer, range by range, into the run's own store
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from heapq import merge
+from typing import Any, cast
+
+import numpy as np
+
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.hosts.pool import HostLostError, HostPool
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.blocks import Coded, decode
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
+from hakoiri.storage.layers.readers import Layer, all_keys
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields, typed_fields
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.hosts.requests import HostRequest, of_array
+from hakoiri.worker.hosts.wire import split_ranges
+from hakoiri.worker.layers.flow import total_flow
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.depots import depot_number
+
+#: Ranges of each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
+_RANGES = 16
+#: Bytes of blocks that a host gives at a time.
+_GIVEN_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """The hosts of a run, and the number of the host of each range of `partition`."""
+
+    hosts: list[str]
+    partition: list[int]
+    owners: list[int]
+
+
+class Hosting:
+    """The part of a search that hosts do, as `dealt`, on the open store of `session`."""
+
+    def __init__(self, session: Session, pool: HostPool, dealt: Dealt) -> None:
+        self._session, self._store, self._pool, self._dealt = session, session.store, pool, dealt
+        self._attempt = 0
+
+    @classmethod
+    def begun(cls, session: Session) -> "Hosting":
+        """That of a run which hosts keep already."""
+        fields = session.store.read_record(META, HOSTS_KEY, "record of its hosts")
+        dealt = Dealt(**all_fields(Dealt, fields))
+        if session.context.hosts is None:
+            raise WorkerError(
+                f"run {session.store.directory.name} is kept by {', '.join(dealt.hosts)}", Step("give", "hosts", "all")
+            )
+        return cls(session, session.context.hosts, dealt)
+
+    @classmethod
+    def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "Hosting":
+        """Deal out what layer `depth` is made of and compared with, the layer before it first; staged."""
+        pool, layout = cast(HostPool, session.context.hosts), session.puzzle.layout
+        hosts = pool.choose()
+        sample = known[0].sample()
+        successors = session.compute(lambda: inspected_expansion(session.puzzle, sample, depth)).successors
+        partition = partition_by(sort_keys(np.concatenate([sample, successors])), _RANGES * len(hosts))
+        owners = [number % len(hosts) for number in range(partition.ranges)]
+        hosting = cls(session, pool, Dealt(hosts, partition.numbers.tolist(), owners))
+        layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
+        hosting._ask("host-take", depth, keys=layers)
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._dealt))
+        names = ", ".join(hosts)
+        session.observer.note(f"layers from {depth} on are kept by {names}")
+        return hosting
+
+    def _ask(
+        self,
+        task: str,
+        depth: Depth,
+        fields: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: list[Keys] = [],  # noqa: B006
+    ) -> dict[str, list[Array]]:
+        """What each of the hosts, or of those that `fields` names, answers."""
+        dealt = self._dealt
+        living = self._pool.await_all(dealt.hosts)
+        manifest = {**self._store.manifest.as_dict(), "settings": {}}
+        request = HostRequest(
+            manifest, dealt.hosts, 0, [depot_number(living[host].url) for host in dealt.hosts], dealt.partition,
+            dealt.owners, depth, self._attempt, self._pool.memory,
+        )  # fmt: skip
+        asked = fields if fields is not None else {host: {} for host in dealt.hosts}
+        return self._pool.ask(
+            task,
+            {host: replace(request, me=dealt.hosts.index(host), **more).arrays(*keys) for host, more in asked.items()},
+        )
+
+    # A layer
+
+    def make(self, depth: Depth, expanded: int) -> LayerRecord:
+        """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
+        while True:
+            self._attempt += 1
+            try:
+                record = self._made(depth, expanded)
+            except HostLostError as lost:
+                self._session.observer.note(f"{lost}; layer {depth} is begun anew")
+                self._session.control.check()
+            else:
+                if record.size:
+                    self._store.stage_layer(record)
+                return record
+
+    def _made(self, depth: Depth, expanded: int) -> LayerRecord:
+        hosts = self._dealt.hosts
+        told = {host: of_array(arrays[0]) for host, arrays in self._ask("host-expand", depth).items()}
+        if (found := sum(answer["size"] for answer in told.values())) != expanded:
+            raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
+        fields = {host: {"expected": [told[other]["sent"][n] for other in hosts]} for n, host in enumerate(hosts)}
+        answers = self._ask("host-merge", depth, fields)
+        parts = [_record_of(of_array(answers[host][0])) for host in hosts]
+        lanes = NOTHING
+        for part in parts:
+            lanes = add_lanes(lanes, lanes_in(part.digest))
+        return LayerRecord(
+            depth, sum(part.size for part in parts), digest_text(lanes), sum(part.goals for part in parts),
+            sum(part.stored_bytes for part in parts), 0, self._store.state.session,
+            total_flow(int(answer["flow"], 16) for answer in told.values()), hosted=True,
+        )  # fmt: skip
+
+    # The way home
+
+    def collect(self) -> None:
+        """Bring all layers home, each checked by its digest and committed; afterwards no host is needed."""
+        for record in self._store.layer_records():
+            if record.hosted:
+                self._session.control.check()
+                self._session.tell(Progress(unit="", headline=f"layer {record.depth}: brought home from its hosts"))
+                self._collect_layer(record)
+        self._store.erase(META, HOSTS_KEY)
+        self._session.commit(self._store.state)
+        self._ask("host-leave", 0)
+
+    def _collect_layer(self, record: LayerRecord) -> None:
+        store, layout, depth = self._store, self._store.layout, record.depth
+        # Of an attempt that was broken off.
+        store.erase(BLOCKS, number_key(depth))
+        stored, index, lanes = 0, 0, NOTHING
+        for _, coded in merge(*(self._given(depth, host) for host in self._dealt.hosts), key=lambda part: part[0]):
+            for block in coded.blocks(depth):
+                lanes = add_lanes(lanes, lanes_of(decode(block, layout)))
+            more, index = store.stage_blocks(depth, coded, index)
+            stored += more
+            if store.staged_bytes > self._session.context.shares.staged_bytes:
+                self._session.commit(store.state)
+        if digest_text(lanes) != record.digest:
+            raise ContradictionError(f"layer {depth}: what its hosts give has another digest than what they made")
+        store.stage_layer(replace(record, stored_bytes=stored, index=index, hosted=False))
+        self._session.commit(store.state)
+
+    def _given(self, depth: Depth, host: str) -> Iterator[tuple[int, Coded]]:
+        """The blocks of each range of a host, in order."""
+        first, layout = 0, self._store.layout
+        while first < len(self._dealt.owners):
+            answer = self._ask("host-give", depth, {host: {"first": first, "most": _GIVEN_BYTES}})[host]
+            head, ranges, firsts, counts, lengths, data = answer
+            first = of_array(head)["next"]
+            yield from split_ranges(ranges, firsts, counts, lengths, data, layout)
+
+
+def _record_of(fields: dict[str, Any]) -> LayerRecord:
+    try:
+        return LayerRecord(**typed_fields(LayerRecord, fields))
+    except TypeError as error:
+        raise PayloadError(f"the answer of a host is not readable: {error}") from error

@@ -1,0 +1,141 @@
+"""The hosts of a run, and what they are asked: one request at a time to each, a lost one told at once."""
+
+import secrets
+import time
+from collections.abc import Mapping
+
+import redis
+
+from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.patience import Patience
+from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.program import program_of
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.connection import HostBeat, living_hosts, redis_errors
+from hakoiri.worker.transport.messages import Event, TaskRequest
+from hakoiri.worker.transport.names import event_key
+
+_WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
+_MOST_EVENTS = 1_000
+
+
+class HostLostError(WorkerError):
+    """A host, or a data Redis, has lost what was under way: the layer has to be begun anew."""
+
+
+class HostPool:
+    """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, or all that live where it is ``None``.
+
+    Attribute `memory`: the bytes that each of them may take, 0 where it may choose.
+    """
+
+    def __init__(
+        self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
+        tuning: Tuning, wanted: int | None, memory: int,
+    ) -> None:  # fmt: skip
+        self.memory = memory
+        self._url, self._redis, self._wanted = url, connection, wanted
+        self._control, self._observer = control, observer
+        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
+        self._events = event_key(self._request.session)
+        self._shared = Shared(connection, self._request.session, tuning.keep)
+        self._patience = Patience(url, connection, control, observer, tuning.patience, lambda: 0)
+        self._stage = 0
+
+    def living(self) -> dict[str, HostBeat]:
+        """The hosts that live, by name."""
+        return self._patience.call(lambda: living_hosts(self._redis))
+
+    def choose(self) -> list[str]:
+        """The hosts for a new run; `WorkerError` where fewer live than are wanted."""
+        names = sorted(self.living())
+        wanted = self._wanted or max(1, len(names))
+        if len(names) < wanted:
+            raise WorkerError(
+                f"{counted(len(names), 'hosts')} live, {wanted} are wanted; start one on each machine with "
+                f"'hakoiri worker --store DIR --redis URL'"
+            )
+        return names[:wanted]
+
+    def await_all(self, names: list[str]) -> dict[str, HostBeat]:
+        """Return when all of them live, however long that takes; `StopRun` if the run is to stop."""
+        told: set[str] = set()
+        while missing := set(names) - (living := self.living()).keys():
+            if not missing <= told:
+                told |= missing
+                self._observer.note(f"waiting for {', '.join(sorted(missing))}: start it again with its --store")
+            self._control.check()
+            time.sleep(_WAIT_SECONDS)
+        return living
+
+    def ask(self, task: str, requests: Mapping[str, Arrays]) -> dict[str, list[Array]]:
+        """The answer of each host to its request. Raises `HostLostError`, `WorkerError` where one cannot, `StopRun`."""
+        began = self.await_all(list(requests))
+        with redis_errors(self._url):
+            self._stage += 1
+            flight = Flight(self._redis, task, self._stage, self._request, self._shared, list)
+            waiting = {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
+            try:
+                for token, host in waiting.items():
+                    flight.send(flight.chunks[token], host)
+                return self._collect(flight, waiting, began)
+            except (redis.ConnectionError, redis.TimeoutError) as error:
+                self._patience.outlast(error)
+                raise HostLostError("Redis was away") from error
+            finally:
+                flight.take_back()
+
+    def _collect(
+        self, flight: Flight, waiting: dict[str, str], began: Mapping[str, HostBeat]
+    ) -> dict[str, list[Array]]:
+        answers, looked = dict[str, list[Array]](), time.monotonic()
+        while waiting:
+            first = self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
+            for raw in [*(first[1:] if first else []), *(self._redis.rpop(self._events, _MOST_EVENTS) or [])]:
+                event = self._read(raw)
+                if event is not None and event.token in waiting and event.kind != "started":
+                    host = waiting[event.token]
+                    answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
+                    del waiting[event.token]
+            self._control.check()
+            if waiting and time.monotonic() > looked + _LOOK_SECONDS:
+                looked = time.monotonic()
+                self._look(flight, waiting, began)
+        return answers
+
+    def _read(self, raw: bytes) -> Event | None:
+        try:
+            return Event.unpack(raw)
+        except PayloadError as error:
+            self._observer.note(f"{error}; passed over")
+            return None
+
+    def _answer(self, flight: Flight, chunk: Chunk, host: str, event: Event) -> list[Array]:
+        if event.kind == "missing":
+            raise HostLostError(f"host {host}: {event.detail}")
+        if event.kind != "done":
+            raise WorkerError(f"host {host}: {event.detail}", *event.steps)
+        try:
+            result = flight.fetch(chunk, event.attempt)
+        except PayloadError as error:
+            raise HostLostError(f"the answer of host {host} is damaged: {error}") from error
+        if result is None:
+            raise HostLostError(f"the answer of host {host} is gone from Redis")
+        return result
+
+    def _look(self, flight: Flight, waiting: Mapping[str, str], began: Mapping[str, HostBeat]) -> None:
+        """Renew what is waited for; `HostLostError` where it waits in vain."""
+        living, kept = living_hosts(self._redis), flight.renew()
+        for token, host in waiting.items():
+            if host not in living:
+                raise HostLostError(f"host {host} is away")
+            if living[host].process != began[host].process:
+                raise HostLostError(f"host {host} was started again")
+            if not kept[token]:
+                raise HostLostError("Redis lost its data")

@@ -1,0 +1,133 @@
+"""A host: a directory with its parts of runs, threads, and what it answers to each request of a coordinator."""
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.files import write_file
+from hakoiri.storage.errors import RunHeldError
+from hakoiri.storage.ledger.ledger import begin_books
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Manifest, State
+from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.exchange.shares import shares_within
+from hakoiri.worker.hosts.part import Part
+from hakoiri.worker.hosts.requests import HostRequest, as_array
+from hakoiri.worker.machine import available_memory
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.depots import Depots
+
+#: The variables of a host's environment: its directory, and how many threads it has.
+STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
+_Made = TypeVar("_Made")
+_NAME_FILE = "host"
+_NAME = re.compile(r"[\w.-]{1,200}")
+#: What a step takes however little memory it may.
+_LEAST_BYTES = 24_000_000
+_MOST_NAME = 40
+
+
+class _NoGuard:
+    """Nothing stops the work of a host but its end: what it makes for nobody is dropped."""
+
+    def check(self) -> None:
+        """Go on."""
+
+    def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
+        """Do it."""
+        return work()
+
+    def break_off(self) -> None:
+        """Nothing."""
+
+
+class Host:
+    """The host whose directory is `directory`: one process at a time, with so many `threads`.
+
+    Attribute `name`: the same for as long as the directory lives. Raises `RunHeldError` where another process has it,
+    and storage errors.
+    """
+
+    def __init__(self, directory: Path, threads: int) -> None:
+        refuse_network_file_system(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory, self._threads = directory, threads
+        self._resources, self._parts = ExitStack(), dict[Path, Part]()
+        try:
+            self._resources.enter_context(RunLock(directory))
+        except RunHeldError as error:
+            raise TaskError(f"{directory} is in use by another host process; give --store another directory") from error
+        self.name, self._process = _name_in(directory), f"{os.getpid()}-{secrets.token_hex(4)}"
+
+    def beat(self, url: str) -> str:
+        """What its heartbeat says; `url` is that of its data Redis."""
+        return str(HostBeat(self._process, self._threads, url))
+
+    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> list[Array]:
+        """The answer to a request of `HOST_TASKS`; `PayloadError` where the layer had better be begun anew."""
+        request = HostRequest.of(chunk)
+        directory = self._directory_of(request)
+        if task == "host-leave":
+            if part := self._parts.pop(directory, None):
+                part.close()
+            shutil.rmtree(directory, ignore_errors=True)
+            return [as_array({})]
+        part = self._part(directory, request, puzzle, depots)
+        answers: dict[str, Callable[[], list[Array]]] = {
+            "host-take": lambda: part.take(request, list(chunk[1:])),
+            "host-expand": lambda: part.expand(request, session),
+            "host-merge": lambda: part.merge(request),
+            "host-give": lambda: part.give(request),
+        }
+        return answers[task]()
+
+    def close(self) -> None:
+        """Leave what is committed."""
+        for part in self._parts.values():
+            part.close()
+        self._resources.close()
+
+    def _directory_of(self, request: HostRequest) -> Path:
+        """Where the part of a run lies: two runs of one name, of two coordinators, have two places.
+
+        IMPORTANT: the name comes from Redis, and must not lead out of the directory.
+        """
+        digest = hashlib.sha256(pack_record(request.manifest, b"")).hexdigest()[:12]
+        readable = re.sub(r"[^\w-]", "-", str(request.manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
+        return self._directory / f"run-{readable}-{digest}"
+
+    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part:
+        if directory not in self._parts:
+            if not (directory / DATA_FILE).exists():
+                shutil.rmtree(directory, ignore_errors=True)
+                directory.mkdir()
+                begin_books(directory, Manifest.from_dict(request.manifest), State(), {})
+            threads = ThreadPool(puzzle, self._threads, _NoGuard())
+            memory = request.memory or available_memory() // 2
+            shares = shares_within(memory, puzzle.layout.bytes, self._threads, None, _LEAST_BYTES)
+            self._parts[directory] = Part(directory, puzzle, threads, shares, depots)
+        return self._parts[directory]
+
+
+def _name_in(directory: Path) -> str:
+    """The name of the host whose directory this is, which it gets with its first process."""
+    file = directory / _NAME_FILE
+    if not file.exists():
+        write_file(file, f"{socket.gethostname()}-{secrets.token_hex(3)}\n")
+    name = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not _NAME.fullmatch(name):
+        raise TaskError(f"{file} does not hold the name of a host; remove it, and the host gets a new one")
+    return name

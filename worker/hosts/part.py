@@ -1,0 +1,250 @@
+"""The ranges of one run that this host keeps: layers in a store of their own, and the layer under way.
+
+    expand: own keys of U(N) -> successors in own ranges: held, or spilled
+                             -> all others: outbox -> the data Redis of their host -> its inbox
+    merge:  what stayed and what came, less what is known here -> own keys of U(N+1), committed
+
+The store has the format of any run's (`docs/storage-format.md`), with the ranges of this host only. What the
+coordinator has not committed is dropped with the next request.
+"""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from time import monotonic, perf_counter, sleep
+from typing import Any
+
+import numpy as np
+import redis
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import slice_between, sort_keys
+from hakoiri.storage.layers.blocks import Coded, code_keys, join_blocks, join_coded
+from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.names import BLOCKS, LAYERS, number_key
+from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.pool import Threads
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.hosts.requests import HostRequest, as_array
+from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
+from hakoiri.worker.layers.flow import total_flow
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.ranges import Merged
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.connection import get_popped
+from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.names import inbox_key
+
+#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
+_PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
+#: The most bytes of a message, which has a layer's blocks of several ranges.
+_MOST_MESSAGE = 1 << 28
+#: What Redis keeps of messages that nobody takes, in seconds.
+_KEEP_SECONDS = 900
+
+
+class Part:
+    """The part of a run below `directory`, open for writing and locked until `close`."""
+
+    def __init__(self, directory: Path, puzzle: Puzzle, threads: Threads, shares: Shares, depots: Depots) -> None:
+        self._puzzle, self._threads, self.shares, self._depots = puzzle, threads, shares, depots
+        self._resources = ExitStack()
+        self._resources.enter_context(RunLock(directory))
+        self.store = self._resources.enter_context(RunStore(directory, writable=True))
+        #: The layers of which all keys are in memory.
+        self._held: dict[Depth, Layer] = {}
+        self._step: _Step | None = None
+
+    def close(self) -> None:
+        """Leave what is committed."""
+        self._abandon()
+        self._resources.close()
+
+    # What is asked
+
+    def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
+        """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is."""
+        self._drop_from(0)
+        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
+        mine = [partition.bounds(n, self.store.layout) for n, owner in enumerate(request.owners) if owner == request.me]
+        for depth, keys in enumerate(layers, request.depth - len(layers)):
+            own = [slice_between(keys, low, high) for low, high in mine]
+            summaries = [np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64) for part in own]
+            self.keep(
+                depth, (Merged(total, code_keys(depth, part), part) for part, total in zip(own, summaries, strict=True))
+            )
+            self.commit(depth)
+        return [as_array({})]
+
+    def expand(self, request: HostRequest, session: str) -> list[Array]:
+        """Expand the own keys of the layer before `request.depth`, and send what other hosts keep."""
+        self._drop_from(request.depth)
+        if self.store.state.depth != request.depth - 1:
+            there = self.store.state.depth
+            raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
+        self._step = step = _Step(self, request, session)
+        return [as_array(step.expand())]
+
+    def merge(self, request: HostRequest) -> list[Array]:
+        """Merge the own ranges of layer `request.depth`, durable on return; its figures."""
+        step = self._step
+        if step is None or (step.depth, step.attempt) != (request.depth, request.attempt):
+            raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
+        figures = step.merge(request.expected)
+        self._abandon()
+        return [as_array(figures)]
+
+    def give(self, request: HostRequest) -> list[Array]:
+        """The blocks of the own ranges of a layer, from range `request.first` on: as many ranges as fit."""
+        store, layout = self.store, self.store.layout
+        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
+        firsts, parts, ranges, number = store.first_keys(request.depth), [Coded.empty(layout)], [], request.first
+        while number < len(request.owners) and sum(len(part.data) for part in parts) < request.most:
+            if request.owners[number] == request.me:
+                low, high = partition.bounds(number, layout)
+                blocks = store.coded(request.depth, [first for first in firsts if low <= first < high])
+                parts.append(join_blocks(blocks, layout))
+                ranges += [number] * len(blocks)
+            number += 1
+        coded = join_coded(parts)
+        data = np.frombuffer(coded.data, dtype=np.uint8)
+        return [as_array({"next": number}), np.array(ranges, dtype=np.int64), *coded[:3], data]
+
+    # What a step needs
+
+    def layer(self, depth: Depth) -> Layer:
+        """The own keys of a layer."""
+        return self._held.get(depth) or StoredLayer(self.store, depth, self.store.layer_record(depth).size)
+
+    def known(self, depth: Depth) -> list[Layer]:
+        """The own keys that layer `depth` must not have, those of the layer before it first."""
+        oldest = max(0, depth - 2) if self._puzzle.undirected else 0
+        return [self.layer(each) for each in range(depth - 1, oldest - 1, -1)]
+
+    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
+        """The step that makes layer `depth`, a sample of what it expands looked at."""
+        known = self.known(depth)
+        keys = known[0].sample() if known[0].size else self.store.layout.empty(0)
+        began = perf_counter()
+        successors = sort_keys(self._puzzle.expand(keys).successors) if len(keys) else keys
+        sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
+        size = self.shares.range_size(known[0].size, sample.seconds_each)
+        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads)
+
+    def exchange_of(self, request: HostRequest, outbox: Outbox) -> Exchange:
+        """An empty exchange for the layer under way."""
+        spill = Spill(self.store.directory, self.store.layout, request.depth)
+        spill.clear()
+        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
+        away = frozenset(number for number, owner in enumerate(request.owners) if owner != request.me)
+        return Exchange(partition, request.depth, spill, self.shares.bucket_bytes // 2, away, outbox.put)
+
+    def send(self, name: str, depot: int, message: bytes) -> None:
+        """Leave a message in the data Redis of its receiver; waits while that is full."""
+        until = monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                with self._depots.reach(depot) as connection:
+                    pipeline = connection.pipeline(transaction=False)
+                    pipeline.rpush(name, message)
+                    pipeline.expire(name, _KEEP_SECONDS)
+                    pipeline.execute()
+                    return
+            except redis.exceptions.OutOfMemoryError as error:
+                if monotonic() > until:
+                    raise PayloadError("the data Redis of another host stays full") from error
+                sleep(_PAUSE_SECONDS)
+
+    def receive(self, name: str) -> Message | None:
+        """The next message to this host, or ``None`` where there is none for a moment."""
+        with self._depots.reach(self._depots.own, _MOST_MESSAGE) as connection:
+            return get_popped(connection, name, _LOOK_SECONDS)
+
+    def keep(self, depth: Depth, pieces: Iterable[Merged]) -> LayerRecord:
+        """Stage the own part of layer `depth`; its record."""
+        total, kept, held, stored, index = np.zeros(4, dtype=np.uint64), list[Keys](), 0, 0, 0
+        for piece in pieces:
+            total, held = total + piece.summary, held + piece.keys.nbytes
+            more, index = self.store.stage_blocks(depth, piece.coded, index)
+            stored += more
+            kept.append(piece.keys)
+            if held > self.shares.layer_bytes:
+                kept.clear()
+            if self.store.staged_bytes > self.shares.staged_bytes:
+                self.store.commit(self.store.state)
+        size, goals, *lanes = (int(value) for value in total)
+        record = LayerRecord(depth, size, digest_text((lanes[0], lanes[1])), goals, stored, index, 0)
+        self.store.stage_layer(record)
+        self._held = {each: layer for each, layer in self._held.items() if each >= depth - 1}
+        if sum(map(len, kept)) == size:
+            self._held[depth] = HeldLayer(kept)
+        return record
+
+    def commit(self, depth: Depth) -> None:
+        """Make layer `depth` the last one, durably."""
+        self.store.commit(replace(self.store.state, depth=depth))
+
+    def _drop_from(self, depth: Depth) -> None:
+        """Drop layer `depth` and those after it, and what is under way."""
+        self._abandon()
+        self._held = {each: layer for each, layer in self._held.items() if each < depth}
+        # Of one more there may be blocks already.
+        for each in range(depth, self.store.state.depth + 2):
+            self.store.erase(BLOCKS, number_key(each))
+            self.store.erase(LAYERS, number_key(each))
+        if self.store.state.depth >= depth:
+            self.commit(depth - 1)
+
+    def _abandon(self) -> None:
+        if self._step is not None:
+            self._step.close()
+            self._step = None
+
+
+class _Step:
+    """The making of the own part of one layer, in one attempt."""
+
+    def __init__(self, part: Part, request: HostRequest, session: str) -> None:
+        self._part, self.depth, self.attempt = part, request.depth, request.attempt
+        names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
+
+        def send(owner: int, message: bytes) -> None:
+            part.send(names[owner], request.depots[owner], message)
+
+        self._outbox = Outbox(send, request.owners, len(request.hosts), request.me)
+        self._exchange = part.exchange_of(request, self._outbox)
+        self._ranges = part.step_of(self._exchange, request.depth)
+        self._inbox = Inbox(lambda: part.receive(names[request.me]), self._exchange.put, part.store.layout)
+
+    def expand(self) -> dict[str, Any]:
+        """Expand all; how many keys, how many messages each host was sent, their bytes, and the flow of all moves."""
+        size, flow = 0, 0
+        if self._part.layer(self.depth - 1).size:
+            self._ranges.plan_bitmaps()
+            for made in self._ranges.expand(lambda: False, sums_flow=True):
+                size, flow = size + made.size, total_flow([flow, made.flow]) or 0
+            self._ranges.send_away()
+        return {"size": size, "sent": self._outbox.close(), "bytes": self._outbox.sent_bytes, "flow": hex(flow)}
+
+    def merge(self, expected: list[int]) -> dict[str, Any]:
+        """Merge all once every message is in; the figures of the layer here."""
+        began = monotonic()
+        self._inbox.await_all(expected, _PATIENCE_SECONDS)
+        waited = monotonic() - began
+        record = self._part.keep(self.depth, chain.from_iterable(self._ranges.merge(0, lambda: True)))
+        self._part.commit(self.depth)
+        return record.as_dict() | {"waited": waited}
+
+    def close(self) -> None:
+        """Take no messages any more, and remove what was spilled."""
+        self._inbox.close()

@@ -1,0 +1,82 @@
+"""What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from hakoiri.storage.ledger.manifest import Depth, all_fields
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.tasks import Array, Arrays
+
+#: What may be asked, by name: take layers, expand, merge, give blocks, let go.
+HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-give", "host-leave")
+
+
+@dataclass(frozen=True)
+class HostRequest:
+    """One request to one host about a run.
+
+    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `depots`
+    the data Redis of each, `owners` the number of the host of each range of `partition`. `depth` is the layer that is
+    to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
+    """
+
+    manifest: dict[str, Any]
+    hosts: list[str]
+    me: int
+    depots: list[int]
+    partition: list[int]
+    owners: list[int]
+    depth: Depth
+    attempt: int = 0
+    memory: int = 0
+    #: Of a merge: how many messages each host has sent to this one.
+    expected: list[int] = field(default_factory=list)
+    #: Of a request for blocks: the first range, and about how many bytes.
+    first: int = 0
+    most: int = 0
+
+    def arrays(self, *keys: Array) -> list[Array]:
+        """As a chunk for `worker.transport`, with batches of keys behind it."""
+        return [as_array(asdict(self)), *keys]
+
+    @classmethod
+    def of(cls, chunk: Arrays) -> "HostRequest":
+        """The inverse, without the keys; `PayloadError` for anything else."""
+        try:
+            found = cls(**all_fields(cls, of_array(chunk[0])))
+        except (TypeError, KeyError, LookupError) as error:
+            raise PayloadError(f"a request is not readable: {error}") from error
+        lists = (found.depots, found.partition, found.owners, found.expected)
+        if not all(type(each) is int for values in lists for each in values):
+            raise PayloadError("a request is not readable: its lists hold other things than numbers")
+        if not 0 <= found.me < len(found.hosts) == len(found.depots):
+            raise PayloadError("a request is not readable: it is for none of its hosts")
+        return found
+
+
+def as_array(fields: dict[str, Any]) -> Array:
+    """A map as an array."""
+    return np.frombuffer(msgpack.packb(fields, use_bin_type=True), dtype=np.uint8)
+
+
+def of_array(array: Array) -> dict[str, Any]:
+    """The inverse; `PayloadError` for anything else."""
+    try:
+        fields = msgpack.unpackb(array.tobytes(), raw=False)
+    except ValueError as error:
+        raise PayloadError(f"a map of a request or an answer is not readable: {error}") from error
+    if not isinstance(fields, dict):
+        raise PayloadError("a map of a request or an answer is not readable")
+    return fields
+
+
+def numbers_of(fields: dict[str, Any], names: Sequence[str]) -> list[int]:
+    """The whole numbers of some names; `PayloadError` where one is missing or something else."""
+    values = [fields.get(name) for name in names]
+    if not all(type(value) is int for value in values):
+        raise PayloadError(f"an answer is not readable: {', '.join(names)} are not all numbers")
+    return values  # type: ignore[return-value]

@@ -1,0 +1,172 @@
+"""Coded blocks on their way from host to host: outboxes of their makers, the inbox of the host that keeps their range.
+
+A message is a payload (`worker.transport.payload`): [the number of its sender and its own, from 0 on for each pair of
+hosts; the ranges of its blocks; their first keys; how many keys and bytes each has; their bytes]. It says nothing that
+its receiver has to believe: the blocks have checksums, and whoever sent how many messages the coordinator tells.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from queue import Queue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.puzzles.keys.layout import Layout
+from hakoiri.storage.layers.blocks import Coded, join_coded
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+
+#: A message has about so many bytes, and so many of them wait for the network at most.
+_MESSAGE_BYTES, _WAITING = 1 << 20, 16
+
+Message = bytes | memoryview
+
+
+class Outbox:
+    """Sends blocks to the hosts that keep their ranges, from a thread of its own; `owners` has the host of each range.
+
+    `send` is called with the number of a host and a message; what it raises is raised by `put` or `close`.
+    """
+
+    def __init__(self, send: Callable[[int, bytes], None], owners: Sequence[int], hosts: int, me: int) -> None:
+        self._send, self._owners, self._me = send, owners, me
+        self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
+        self._bytes, self._sent = [0] * hosts, [0] * hosts
+        self.sent_bytes = 0
+        self._error: BaseException | None = None
+        self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
+        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        self._thread.start()
+
+    def put(self, number: int, coded: Coded) -> None:
+        """Take in blocks of a range; waits while too many messages do. One thread at a time."""
+        owner = self._owners[number]
+        self._parts[owner].append((number, coded))
+        self._bytes[owner] += len(coded.data)
+        if self._bytes[owner] >= _MESSAGE_BYTES:
+            self._post(owner)
+
+    def close(self) -> list[int]:
+        """Send everything that is left; how many messages each host was sent. The outbox is empty afterwards."""
+        for owner, parts in enumerate(self._parts):
+            if parts:
+                self._post(owner)
+        self._queue.put(None)
+        self._thread.join()
+        self._raise()
+        return self._sent
+
+    def _post(self, owner: int) -> None:
+        self._raise()
+        message = pack_message(self._me, self._sent[owner], self._parts[owner])
+        self._sent[owner] += 1
+        self.sent_bytes += len(message)
+        self._parts[owner], self._bytes[owner] = [], 0
+        self._queue.put((owner, message))
+
+    def _run(self) -> None:
+        while (following := self._queue.get()) is not None:
+            # After an error the rest is passed over, so that nobody waits for ever.
+            if self._error is None:
+                try:
+                    self._send(*following)
+                except BaseException as error:
+                    self._error = error
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+class Inbox:
+    """Takes messages as they come, from a thread of its own, and gives their blocks to `put` with their ranges.
+
+    `receive` gives the next message, or ``None`` after a moment without one. A message that comes twice counts once.
+    """
+
+    def __init__(
+        self, receive: Callable[[], Message | None], put: Callable[[int, Coded], None], layout: Layout
+    ) -> None:
+        self._receive, self._put, self._layout = receive, put, layout
+        self._seen: set[tuple[int, int]] = set()
+        self._error: BaseException | None = None
+        self._changed, self._closed = threading.Condition(), False
+        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+        self._thread.start()
+
+    def await_all(self, expected: Sequence[int], seconds: float) -> None:
+        """Return when so many messages of each host are taken in; `PayloadError` if none comes for so many seconds."""
+        wanted = {(sender, number) for sender, count in enumerate(expected) for number in range(count)}
+        with self._changed:
+            while missing := wanted - self._seen:
+                if self._error is not None:
+                    raise self._error
+                before = len(self._seen)
+                self._changed.wait(seconds)
+                if len(self._seen) == before and self._error is None:
+                    raise PayloadError(f"{len(missing)} messages of other hosts have not come")
+
+    def close(self) -> None:
+        """Take in no more; the thread ends in a moment."""
+        self._closed = True
+
+    def _run(self) -> None:
+        try:
+            while not self._closed:
+                # IMPORTANT: what comes after the end is for nobody, least of all for the spill files of another step.
+                if (message := self._receive()) is not None and not self._closed:
+                    self._take(message)
+        except BaseException as error:
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()
+
+    def _take(self, message: Message) -> None:
+        sender, number, parts = unpack_message(message, self._layout)
+        if (sender, number) in self._seen:
+            return
+        for each in parts:
+            self._put(*each)
+        with self._changed:
+            self._seen.add((sender, number))
+            self._changed.notify_all()
+
+
+def pack_message(sender: int, number: int, parts: Sequence[tuple[int, Coded]]) -> bytes:
+    """A message with the blocks of some ranges."""
+    ranges = np.repeat([each for each, _ in parts], [len(coded.counts) for _, coded in parts])
+    coded = join_coded([coded for _, coded in parts])
+    return pack_arrays(
+        [np.array([sender, number], dtype=np.int64), ranges, *coded[:3], np.frombuffer(coded.data, "u1")]
+    )
+
+
+def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tuple[int, Coded]]]:
+    """The inverse; `PayloadError` for anything else. The blocks themselves are not looked at."""
+    try:
+        ids, ranges, firsts, counts, lengths, data = unpack_arrays(message)
+        sender, number = ids.tolist()
+    except ValueError as error:
+        raise PayloadError(f"a message of another host is not readable: {error}") from error
+    return sender, number, split_ranges(ranges, firsts, counts, lengths, data, layout)
+
+
+def split_ranges(
+    ranges: NDArray[np.int64], firsts: NDArray[np.unsignedinteger], counts: NDArray[np.int64],
+    lengths: NDArray[np.int64], data: NDArray[np.uint8], layout: Layout,
+) -> list[tuple[int, Coded]]:  # fmt: skip
+    """The blocks of each range, as arrays bring them; `PayloadError` where these do not fit together."""
+    numbers = (ranges, counts, lengths)
+    sized = all(each.dtype == np.int64 and each.shape == (len(firsts),) for each in numbers)
+    if not sized or not layout.holds(firsts) or data.dtype != np.uint8:
+        raise PayloadError("a message of another host is not readable: its arrays are of other types")
+    if (lengths < 0).any() or int(lengths.sum()) != len(data):
+        raise PayloadError("a message of another host is not readable: its blocks have other lengths")
+    coded, parts = Coded(firsts, counts, lengths, data.data), []
+    cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
+    for begin, end in pairwise(cuts):
+        if begin < end:
+            parts.append((int(ranges[begin]), coded.between(begin, end)))
+    return parts
