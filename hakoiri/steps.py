@@ -30,6 +30,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
+    "host": ("start each host with its directory: {}", "hakoiri worker --store {what}", ""),
     "name file": ("type {}", "--puzzle PATH/{what}", "puzzle='PATH/{what}'"),
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }

@@ -31,12 +31,9 @@ from hakoiri.puzzles.user.files import is_own_module
 #: A digest for each part of the code, by the part's name.
 Digests = Mapping[str, str]
 #: Where what workers do begins: the table of tasks, and what fetches and leaves blocks.
-_ROOTS = (
-    "hakoiri.worker.tasks",
-    "hakoiri.worker.hosts.host",
-    "hakoiri.worker.transport.pieces",
-    "hakoiri.worker.transport.payload",
-)
+_ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.pieces", "hakoiri.worker.transport.payload")
+#: And where what hosts do begins.
+HOST_ROOTS = ("hakoiri.worker.hosts.host",)
 #: The parts of Hakoiri, by how the names of their modules begin; what is of none is the puzzle.
 _PARTS = {
     "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),
@@ -58,13 +55,15 @@ _PASSING = {
 }  # fmt: skip
 
 
-def program_of(puzzle: Puzzle) -> Digests:
+def program_of(puzzle: Puzzle, more: tuple[str, ...] = ()) -> Digests:
     """The digests of what this process would answer requests with: Python, the puzzle, the tasks, the coding.
+
+    What the modules called `more` do is among the tasks.
 
     Computed once in a process for each class of puzzles, in some hundredths of a second. Whoever sends or answers
     requests has imported all of it.
     """
-    return _program_of(type(puzzle), tuple(_wrapped(puzzle)))
+    return _program_of(type(puzzle), tuple(_wrapped(puzzle)), more)
 
 
 def differing_parts(mine: Digests, asked: Digests) -> list[str]:
@@ -80,14 +79,14 @@ def _wrapped(puzzle: Puzzle) -> Iterator[type]:
 
 
 @cache
-def _program_of(kind: type, wrapped: tuple[type, ...]) -> Digests:
+def _program_of(kind: type, wrapped: tuple[type, ...], more: tuple[str, ...]) -> Digests:
     """As `program_of`."""
     bases = [base for each in (kind, *wrapped) for base in each.__mro__]
     roots = [base.__module__ for base in bases]
     python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
     found: dict[str, list[object]] = {part: [] for part in (_PUZZLE, *_PARTS)}
     found[_PUZZLE] += [f"{base.__module__}.{base.__qualname__}" for base in bases]
-    begins = [*(sys.modules[name] for name in _ROOTS), *_loaded(roots)]
+    begins = [*(sys.modules[name] for name in (*_ROOTS, *more)), *_loaded(roots)]
     for name, described in sorted(_described(begins).items()):
         found[_part_of(name)].append((name, described))
     return {_PYTHON: python} | {part: digest_of(described) for part, described in found.items()}

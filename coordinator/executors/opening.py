@@ -49,7 +49,7 @@ def open_context(
             remote.expect(names)
             hosts = None
             if resources.hosts is not None:
-                from hakoiri.coordinator.hosts.pool import HostPool
+                from hakoiri.coordinator.executors.hosts import HostPool
 
                 memory, wanted = resources.memory or 0, resources.hosts or None
                 hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -53,6 +52,13 @@ class Explored(Reached):
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
         found = self.configurations + record.size
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
+
+
+@dataclass(frozen=True)
+class HostedLayer:
+    """A layer that hosts keep: nothing of it is here but how large it is."""
+
+    size: int
 
 
 class Older(Protocol):
@@ -131,7 +137,7 @@ class LayeredSearch:
         self.last_flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
-        #: Hosts that make the layers from some depth on (`coordinator.hosts.hosting.Hosting`).
+        #: Hosts that make the layers from some depth on (`coordinator.steps.hosted.Hosting`).
         self._hosting: Any = self._hosting_begun()
         self.current, self._older = self._window()
 
@@ -190,7 +196,7 @@ class LayeredSearch:
     def _stored(self, depth: Depth) -> Layer:
         size = self.store.layer_record(depth).size
         if self._hosting is not None:
-            return cast(Layer, SimpleNamespace(size=size))
+            return cast(Layer, HostedLayer(size))
         self.store.require_whole(depth)
         small = size * self.store.layout.bytes <= self._session.context.shares.layer_bytes
         return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
@@ -221,7 +227,7 @@ class LayeredSearch:
         """The hosts that keep this run, if any do."""
         if self.store.read(META, HOSTS_KEY) is None:
             return None
-        from hakoiri.coordinator.hosts.hosting import Hosting
+        from hakoiri.coordinator.steps.hosted import Hosting
 
         return Hosting.begun(self._session)
 
@@ -231,18 +237,18 @@ class LayeredSearch:
         if self._hosting is None:
             if context.hosts is None or not context.budget.distributes(current.size):
                 return None
-            from hakoiri.coordinator.hosts.hosting import Hosting
+            from hakoiri.coordinator.steps.hosted import Hosting
 
             self.state = self._session.commit_staged(self.state)
             older = self._older.layers() if self.puzzle.undirected else EachLayer(self.store, depth - 1).layers()[::-1]
-            self._hosting = Hosting.begin(self._session, depth, [current, *older])
+            self._hosting, self._older = Hosting.begin(self._session, depth, [current, *older]), Previous(None)
         self._maker = "hosts"
         record = self._hosting.make(depth, current.size)
         self.last_flow = record.flow
         if record.size:
             self._add(record)
         self.commit()
-        return cast(Layer, SimpleNamespace(size=record.size))
+        return cast(Layer, HostedLayer(record.size))
 
     def _known_here(self, current: Layer) -> list[Layer]:
         """What the layer after `current` is compared with in this process: of a directed puzzle a few segments.

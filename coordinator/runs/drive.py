@@ -79,6 +79,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context)
             if repair:
+                store.require_home()
                 job.repair(session)
             _work(job, session)
     except StopRun as stop:

@@ -49,6 +49,7 @@ def verify_run(
     Damage is reported, not raised, as far as the store can be read at all. Where `resources` say nothing, what the run
     was made with counts.
     """
+    store.require_home()
     report, job = Report(state=store.state), open_job(store)
     if seed is not None:
         report.seed = seed

@@ -182,7 +182,7 @@ class ComputeContext:
     shares: Shares
     control: Control
     observer: Observer
-    #: A `coordinator.hosts.pool.HostPool`, where hosts are to keep the run.
+    #: A `coordinator.executors.hosts.HostPool`, where hosts are to keep the run.
     hosts: Any = None
 
     def part(self, name: str) -> Self:

@@ -14,7 +14,7 @@ from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, dec
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, LAYERS, META, block_key, number_key, split_block_key
 
 #: Blocks read in one transaction at most: one that stayed open would keep old pages from being used again.
 _BATCH = 8
@@ -53,6 +53,8 @@ class RunStore(Ledger):
         prefix = number_key(number)
         name = block_key(number, begin, self.layout.bytes) if after else self._name_around(database, number, begin)
         most = 1
+        if name is None and database == BLOCKS:
+            self.require_home()
         while name is not None:
             entries = self._environment.entries(database, name, most)
             mine = [(found, value) for found, value in entries if found.startswith(prefix)]
@@ -150,11 +152,16 @@ class RunStore(Ledger):
         if depth not in self._indexed:
             record = self.layer_record(depth)
             if record.hosted:
-                run = self.directory.name
-                text = f"run {run}: layer {depth} is at the hosts that keep the run; resume it, and it is brought home"
-                raise ElsewhereError(text, Step("resume", run))
+                self.require_home()
             self.require_names(depth, record.index, f"layer {depth}")
             self._indexed.add(depth)
+
+    def require_home(self) -> None:
+        """`ElsewhereError` if hosts keep layers of the run."""
+        if self.read(META, HOSTS_KEY) is not None:
+            run, hosts = self.directory.name, self.read_record(META, HOSTS_KEY, "record of its hosts")["hosts"]
+            text = f"layers of run {run} are kept by {', '.join(hosts)} until it is complete"
+            raise ElsewhereError(text, Step("give", "hosts", "all"), Step("resume", run))
 
     def require_names(self, number: Depth, index: int, what: str, database: bytes = BLOCKS) -> None:
         """`DamagedError` that names `what` unless the CRC-32 of the names of its blocks is `index`."""

@@ -15,7 +15,7 @@ import psutil
 import redis
 
 from hakoiri.worker.parent import end_with
-from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import WORKERS, event_key, worker_key
@@ -143,6 +143,29 @@ class Workers:
     def kill_one(self) -> None:
         """SIGKILL to one of them."""
         os.kill(self.pids()[-1], signal.SIGKILL)
+
+
+@contextmanager
+def started_host(hakoiri: Hakoiri, url: str, store: Path, *options: str) -> Iterator[Workers]:
+    """A host that keeps ranges below `store`, known to Redis when the block begins, gone when it has ended."""
+    with redis.Redis.from_url(url) as client:
+        supervisor = hakoiri.start("worker", "--store", str(store), *options, env={"HAKOIRI_REDIS": url})
+        try:
+            supervisor.wait_for("host in ")
+            # The beat of the one before may still be there.
+            wait_until(lambda: _beats(client, supervisor) or supervisor.process.poll() is not None)
+            assert supervisor.process.poll() is None, supervisor.finish()
+            yield Workers(supervisor, url)
+        finally:
+            family = supervisor.children()
+            supervisor.end()
+            psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+
+
+def _beats(client: redis.Redis, supervisor: Running) -> bool:
+    """Whether the host of this supervisor is known to Redis."""
+    processes = {str(child.pid) for child in supervisor.children()}
+    return any(beat.process.partition("-")[0] in processes for beat in living_hosts(client).values())
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.files import write_file
 from hakoiri.storage.errors import RunHeldError
@@ -24,7 +25,7 @@ from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import shares_within
 from hakoiri.worker.hosts.part import Part
-from hakoiri.worker.hosts.requests import HostRequest, as_array
+from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
@@ -57,9 +58,11 @@ class _NoGuard:
 class Host:
     """The host whose directory is `directory`: one process at a time, with so many `threads`.
 
-    Attribute `name`: the same for as long as the directory lives. Raises `RunHeldError` where another process has it,
-    and storage errors.
+    Attributes: `name`, the same for as long as the directory lives; `tasks`, what it answers. Raises `TaskError` where
+    another process has it, and storage errors.
     """
+
+    tasks = HOST_TASKS
 
     def __init__(self, directory: Path, threads: int) -> None:
         refuse_network_file_system(directory)
@@ -69,7 +72,7 @@ class Host:
         try:
             self._resources.enter_context(RunLock(directory))
         except RunHeldError as error:
-            raise TaskError(f"{directory} is in use by another host process; give --store another directory") from error
+            raise TaskError(f"{directory} is in use by another process of a host", Step("change", "store")) from error
         self.name, self._process = _name_in(directory), f"{os.getpid()}-{secrets.token_hex(4)}"
 
     def beat(self, url: str) -> str:

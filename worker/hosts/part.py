@@ -165,9 +165,9 @@ class Part:
                     raise PayloadError("the data Redis of another host stays full") from error
                 sleep(_PAUSE_SECONDS)
 
-    def receive(self, name: str) -> Message | None:
-        """The next message to this host, or ``None`` where there is none for a moment."""
-        with self._depots.reach(self._depots.own, _MOST_MESSAGE) as connection:
+    def receive(self, name: str, depot: int) -> Message | None:
+        """The next message in a data Redis, or ``None`` where there is none for a moment."""
+        with self._depots.reach(depot, _MOST_MESSAGE) as connection:
             return get_popped(connection, name, _LOOK_SECONDS)
 
     def keep(self, depth: Depth, pieces: Iterable[Merged]) -> LayerRecord:
@@ -224,7 +224,14 @@ class _Step:
         self._outbox = Outbox(send, request.owners, len(request.hosts), request.me)
         self._exchange = part.exchange_of(request, self._outbox)
         self._ranges = part.step_of(self._exchange, request.depth)
-        self._inbox = Inbox(lambda: part.receive(names[request.me]), self._exchange.put, part.store.layout)
+
+        def put(number: int, coded: Coded) -> None:
+            if not 0 <= number < len(request.owners) or request.owners[number] != request.me:
+                raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
+            self._exchange.put(number, coded)
+
+        mine = names[request.me], request.depots[request.me]
+        self._inbox = Inbox(lambda: part.receive(*mine), put, part.store.layout)
 
     def expand(self) -> dict[str, Any]:
         """Expand all; how many keys, how many messages each host was sent, their bytes, and the flow of all moves."""

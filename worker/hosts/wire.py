@@ -147,9 +147,11 @@ def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tup
     """The inverse; `PayloadError` for anything else. The blocks themselves are not looked at."""
     try:
         ids, ranges, firsts, counts, lengths, data = unpack_arrays(message)
-        sender, number = ids.tolist()
     except ValueError as error:
         raise PayloadError(f"a message of another host is not readable: {error}") from error
+    if ids.dtype != np.int64 or ids.shape != (2,):
+        raise PayloadError("a message of another host is not readable: it does not say whose it is")
+    sender, number = ids.tolist()
     return sender, number, split_ranges(ranges, firsts, counts, lengths, data, layout)
 
 

@@ -8,11 +8,11 @@ their maintenance and its channel of commands to workers are not used, so nothin
 import os
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import redis
@@ -25,10 +25,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
-from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.hosts.requests import HOST_TASKS
 from hakoiri.worker.layers.windows import Windows
-from hakoiri.worker.program import differing_parts, program_of
+from hakoiri.worker.program import HOST_ROOTS, differing_parts, program_of
 from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
 from hakoiri.worker.transport.depots import DATA_REDIS, MAIN, Depots
@@ -47,6 +45,17 @@ _MOST_JOB = 1 << 20
 #: So many bytes of what a worker has made it keeps (`worker.layers.windows`).
 _WINDOW_BYTES = 96_000_000
 _SAME = "install the same Hakoiri on all machines"
+
+
+class Host(Protocol):
+    """What keeps ranges of runs (`worker.hosts.host`), and answers `tasks` of its own."""
+
+    @property
+    def tasks(self) -> Collection[str]:
+        """What it answers."""
+
+    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> Arrays:
+        """The answer to a request; `PayloadError` where the layer had better be begun anew."""
 
 
 class TaskJob(Job):
@@ -162,7 +171,7 @@ def _perform(
     report("started")
     try:
         request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
-        puzzle = _build_puzzle(task, request)
+        puzzle = _build_puzzle(task, request, () if host is None else HOST_ROOTS)
     except Exception as error:
         report("refused", error)
         # The other workers take the next ones: refusing them all would be faster than any of them can be done.
@@ -172,7 +181,7 @@ def _perform(
 
 
 def _understood(host: Host | None, task: str, **fields: Any) -> TaskRequest:
-    if not (task in HOST_TASKS if host else task in TASKS or task in SHUFFLES):
+    if not (task in host.tasks if host else task in TASKS or task in SHUFFLES):
         raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
         return TaskRequest(**fields)
@@ -233,7 +242,7 @@ _loaders = set[Callable[[Puzzle], None]]()
 _shared: dict[tuple[str, int], Arrays] = {}
 
 
-def _build_puzzle(task: str, request: TaskRequest) -> Puzzle:
+def _build_puzzle(task: str, request: TaskRequest, roots: tuple[str, ...] = ()) -> Puzzle:
     """The puzzle of a request, built once per process, the kernels of the task compiled by one process for all.
 
     IMPORTANT: a request names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
@@ -244,7 +253,7 @@ def _build_puzzle(task: str, request: TaskRequest) -> Puzzle:
         _loaders.clear()
         _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
     puzzle = _puzzles[name]
-    if parts := differing_parts(program_of(puzzle), request.program):
+    if parts := differing_parts(program_of(puzzle, roots), request.program):
         raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
     load = kernels_of(task)
     if load not in _loaders:

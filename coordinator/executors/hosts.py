@@ -12,10 +12,11 @@ from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.program import program_of
+from hakoiri.worker.hosts import host as _  # noqa: F401  (its code is part of what is asked for)
+from hakoiri.worker.program import HOST_ROOTS, program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat, living_hosts, redis_errors
 from hakoiri.worker.transport.messages import Event, TaskRequest
@@ -42,7 +43,9 @@ class HostPool:
         self.memory = memory
         self._url, self._redis, self._wanted = url, connection, wanted
         self._control, self._observer = control, observer
-        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
+        self._request = TaskRequest(
+            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, HOST_ROOTS)}
+        )
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._patience = Patience(url, connection, control, observer, tuning.patience, lambda: 0)
@@ -57,10 +60,8 @@ class HostPool:
         names = sorted(self.living())
         wanted = self._wanted or max(1, len(names))
         if len(names) < wanted:
-            raise WorkerError(
-                f"{counted(len(names), 'hosts')} live, {wanted} are wanted; start one on each machine with "
-                f"'hakoiri worker --store DIR --redis URL'"
-            )
+            text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
+            raise WorkerError(text, Step("host", "DIR"))
         return names[:wanted]
 
     def await_all(self, names: list[str]) -> dict[str, HostBeat]:
@@ -69,7 +70,7 @@ class HostPool:
         while missing := set(names) - (living := self.living()).keys():
             if not missing <= told:
                 told |= missing
-                self._observer.note(f"waiting for {', '.join(sorted(missing))}: start it again with its --store")
+                self._observer.note(f"waiting for {', '.join(sorted(missing))}", Step("host", "DIR"))
             self._control.check()
             time.sleep(_WAIT_SECONDS)
         return living

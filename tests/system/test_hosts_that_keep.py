@@ -1,0 +1,200 @@
+"""Runs that hosts keep: equal to those by threads, whatever is killed, cut off or lost in their midst."""
+
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer, Workers, started_host
+
+pytestmark = pytest.mark.timeout(300)
+SLOW = pytest.mark.slow
+
+#: 1,814,400 configurations in 56 layers.
+TILES = ("tiles", "-o", "rows=2", "-o", "columns=5")
+#: Undirected, dense and sparse; directed; wide keys; mirror images merged; up to the goal.
+SPACES = [
+    ("pancakes", "-o", "n=8"),
+    ("gap", "-o", "ranks=5"),
+]
+MORE_SPACES = [
+    ("tiles", "-o", "rows=3", "-o", "columns=3"),
+    ("klotski",),
+    ("klotski", "--merge-mirrors"),
+    ("klotski", "--until-goal"),
+    ("hanoi", "-o", "discs=6", "-o", "pegs=4"),
+    ("topspin", "-o", "n=8", "-o", "k=4"),
+]
+
+
+class Hosts:
+    """Hosts of one Redis, each with a directory of its own."""
+
+    def __init__(self, hakoiri: Hakoiri, url: str, directory: Path, stack: ExitStack) -> None:
+        self._hakoiri, self.url, self._directory, self._stack = hakoiri, url, directory, stack
+        self.started: list[Workers] = []
+
+    def store(self, number: int) -> Path:
+        """The directory of a host."""
+        return self._directory / f"host-{number}"
+
+    def start(self, number: int, *options: str) -> None:
+        """Start the host of a number, or start it again."""
+        host = started_host(self._hakoiri, self.url, self.store(number), *options)
+        self.started[number:] = [self._stack.enter_context(host)]
+
+    def arguments(self, *more: str) -> list[str]:
+        """What makes a run one that they keep from its first layer on."""
+        return ["--redis", self.url, "--hosts", "all", "--farm-from", "1", *more]
+
+
+@pytest.fixture
+def hosts(hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path) -> Iterator[Hosts]:
+    """Two hosts of one thread, the second with a data Redis of its own."""
+    with ExitStack() as stack:
+        found = Hosts(hakoiri, redis_server.url, tmp_path / "hosts", stack)
+        found.start(0)
+        found.start(1, "--data-redis", "auto")
+        yield found
+
+
+def digests(hakoiri: Hakoiri, run: str) -> list[str]:
+    """The digests of the layers of a run."""
+    return [layer["digest"] for layer in hakoiri.ask("layers", run)["layers"]]
+
+
+def assert_as_by_threads(hakoiri: Hakoiri, run: str, *words: str) -> None:
+    """The run is complete, whole on disk, and has the layers of one by threads."""
+    alone = hakoiri.ask("run", *words)["run"]
+    assert hakoiri.ask("status", run)["status"] == "complete"
+    assert digests(hakoiri, run) == digests(hakoiri, alone)
+    assert hakoiri.ask("verify", run)["faults"] == []
+
+
+@pytest.mark.parametrize("words", [*SPACES, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
+def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoiri: Hakoiri, hosts: Hosts) -> None:
+    found = hakoiri.ask("run", *words, *hosts.arguments())
+    assert hakoiri.ask("status", found["run"])["places"]["layers"]["hosts"]["layers"] > 3
+    assert_as_by_threads(hakoiri, found["run"], *words)
+    # Nothing of it is left where it was kept.
+    assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
+
+
+def begun(hakoiri: Hakoiri, hosts: Hosts, depth: int, *more: str) -> Running:
+    """A run of TILES that has come to some depth."""
+    running = hakoiri.start("run", *TILES, *hosts.arguments("--json", *more))
+    wait_until(lambda: hakoiri.state().depth >= depth or running.process.poll() is not None)
+    assert running.process.poll() is None, running.finish()
+    return running
+
+
+def assert_goes_on(hakoiri: Hakoiri, running: Running) -> None:
+    """The run ends as one by threads would, and said that a layer was begun anew."""
+    finished = running.finish()
+    assert finished.code == 0, finished
+    assert "begun anew" in finished.stderr
+    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+
+
+@pytest.mark.parametrize("number", [pytest.param(0, marks=SLOW), 1])
+def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    for process in hosts.started[number].supervisor.children():
+        if "redis" not in process.name():
+            process.kill()
+    assert_goes_on(hakoiri, running)
+
+
+@SLOW
+def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    hosts.started[1].supervisor.end()
+    running.wait_for("waiting for ")
+    hosts.start(1)
+    assert_goes_on(hakoiri, running)
+
+
+@SLOW
+def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    (server,) = (child for child in hosts.started[1].supervisor.children() if "redis" in child.name())
+    server.kill()
+    assert_goes_on(hakoiri, running)
+
+
+@SLOW
+def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hosts, redis_server: RedisServer) -> None:
+    running = begun(hakoiri, hosts, 15)
+    redis_server.kill()
+    redis_server.start()
+    finished = running.finish()
+    assert finished.code == 0, finished
+    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=SLOW)])
+def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    running.send(signal_number)
+    running.finish()
+    run = hakoiri.run_directory().name
+    # What hosts keep is not taken for damaged, and not to be had without them.
+    for question in (("layers", run, "--depth", "12"), ("verify", run), ("resume", run, "--repair"), ("resume", run)):
+        refused = hakoiri.here(*question, check=False)
+        assert (refused.code, "kept by" in refused.error, "--hosts all" in refused.error) == (1, True, True), refused
+    hakoiri.here("resume", run, *hosts.arguments())
+    assert_as_by_threads(hakoiri, run, *TILES)
+
+
+def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    running.send(signal.SIGINT)
+    running.finish()
+    hosts.started[1].supervisor.end()
+    (lost,) = hosts.store(1).glob("run-*")
+    shutil.rmtree(lost)
+    name = (hosts.store(1) / "host").read_text(encoding="utf-8").strip()
+    hosts.start(1)
+    refused = hakoiri.here("resume", hakoiri.run_directory().name, *hosts.arguments(), check=False)
+    assert f"host {name}" in refused.error
+    assert "begin the run anew" in refused.error
+    assert hakoiri.state().status == "interrupted"
+
+
+@SLOW
+def test_little_memory_is_kept_to_by_spilling(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    found = hakoiri.ask("run", "topspin", "-o", "n=10", "-o", "k=4", *hosts.arguments("--memory", "1MB"))
+    assert_as_by_threads(hakoiri, found["run"], "topspin", "-o", "n=10", "-o", "k=4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("klotski", "--hosts", "2"), "asked over Redis"),
+        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "searches by layers"),
+        (("klotski", "--hosts", "3", "--redis", "URL", "--farm-from", "1"), "0 hosts live, 3 are wanted"),
+    ],
+)
+def test_what_hosts_cannot_do_is_said(
+    arguments: tuple[str, ...], said: str, hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    words = [redis_server.url if word == "URL" else word for word in arguments]
+    assert said in hakoiri.here("run", *words, check=False).error
+
+
+def test_a_number_of_hosts_is_between_1_and_many(hakoiri: Hakoiri) -> None:
+    for wrong in ("0", "none", "1025", "-1"):
+        assert (
+            "must be between 1 and 1,024, or all"
+            in hakoiri.here("run", "klotski", "--hosts", wrong, check=False).stderr
+        )
+
+
+def test_a_directory_has_one_host(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    again = hakoiri.start("worker", "--store", str(hosts.store(0)), "--redis", hosts.url)
+    again.wait_for("in use by another process of a host")
+    again.end()

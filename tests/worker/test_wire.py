@@ -1,0 +1,177 @@
+"""Messages between hosts: what goes into an outbox comes out of the inboxes, once, and nothing else is believed."""
+
+import re
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from random import Random
+
+import numpy as np
+import pytest
+
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
+from hakoiri.storage.layers.blocks import Coded, code_keys, decode
+from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.hosts import wire
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HostRequest, as_array, of_array
+from hakoiri.worker.hosts.wire import Inbox, Outbox, pack_message, unpack_message
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+
+DEPTH, HOSTS, RANGES = 7, 3, 10
+OWNERS = [number % HOSTS for number in range(RANGES)]
+
+
+def some_blocks(layout: Layout, seed: int, count: int = 40) -> list[tuple[int, Coded]]:
+    """Blocks of ranges that are not host 0's."""
+    rng, found = Random(seed), []
+    for _ in range(count):
+        number = rng.choice([each for each in range(RANGES) if OWNERS[each]])
+        keys = sorted({rng.randrange(layout.greatest) for _ in range(rng.randrange(1, 300))})
+        found.append((number, code_keys(DEPTH, layout.pack(keys))))
+    return found
+
+
+def keys_of(parts: list[tuple[int, Coded]], layout: Layout) -> dict[int, list[Key]]:
+    """The keys of each range, in the order in which they came."""
+    found = defaultdict(list)
+    for number, coded in parts:
+        for block in coded.blocks(DEPTH):
+            found[number] += ints(decode(block, layout))
+    return {number: sorted(keys) for number, keys in found.items()}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1_500)
+    posts = [SimpleQueue[bytes]() for _ in range(HOSTS)]
+
+    def send(owner: int, message: bytes) -> None:
+        # What is sent again after a lost answer comes twice.
+        posts[owner].put(message)
+        posts[owner].put(message)
+
+    def receive(owner: int) -> bytes | None:
+        try:
+            return posts[owner].get(timeout=0.01)
+        except Empty:
+            return None
+
+    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS, HOSTS, 0)
+    for number, coded in blocks:
+        outbox.put(number, coded)
+    sent = outbox.close()
+    assert sent[0] == 0 < min(sent[1:])
+    assert max(sent) > 1
+    got = list[tuple[int, Coded]]()
+    for owner in range(HOSTS):
+        mine = list[tuple[int, Coded]]()
+        inbox = Inbox(lambda owner=owner: receive(owner), lambda *part, mine=mine: mine.append(part), layout)
+        inbox.await_all([sent[owner], 0, 0], 60.0)
+        inbox.close()
+        assert {OWNERS[number] for number, _ in mine} <= {owner}
+        got += mine
+    assert keys_of(got, layout) == keys_of(blocks, layout)
+
+
+def test_an_outbox_tells_that_it_could_not_send() -> None:
+    layout = LAYOUTS["u64"]
+
+    def send(owner: int, message: bytes) -> None:
+        raise PayloadError("the wire is cut")
+
+    outbox = Outbox(send, OWNERS, HOSTS, 0)
+    for number, coded in some_blocks(layout, 2):
+        outbox.put(number, coded)
+    with pytest.raises(PayloadError, match="the wire is cut"):
+        outbox.close()
+
+
+def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:
+    layout = LAYOUTS["u64"]
+    inbox = Inbox(lambda: None, lambda *_: None, layout)
+    with pytest.raises(PayloadError, match="2 messages of other hosts have not come"):
+        inbox.await_all([0, 2, 0], 0.05)
+    inbox.close()
+    inbox = Inbox(lambda: b"no message", lambda *_: None, layout)
+    with pytest.raises(PayloadError, match="not readable"):
+        inbox.await_all([0, 1, 0], 60.0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_message_is_refused_or_its_blocks_are(seed: int) -> None:
+    layout, rng = LAYOUTS["u32"], Random(seed)
+    message = bytearray(pack_message(1, 5, some_blocks(layout, seed, 5)))
+    message[rng.randrange(len(message))] ^= 1 << rng.randrange(8)
+    with pytest.raises(PayloadError):
+        unpack_message(bytes(message), layout)
+
+
+@pytest.mark.parametrize("what", range(6))
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.zeros(0, dtype="<u4")]
+)
+def test_a_message_of_other_arrays_is_refused(what: int, wrong: np.ndarray) -> None:
+    layout = LAYOUTS["u64"]
+    arrays = unpack_arrays(pack_message(1, 5, some_blocks(layout, 3, 4)))
+    arrays[what] = wrong
+    with pytest.raises(PayloadError):
+        unpack_message(pack_arrays(arrays), layout)
+
+
+def test_blocks_of_another_length_are_refused() -> None:
+    layout = LAYOUTS["u64"]
+    *arrays, lengths, data = unpack_arrays(pack_message(1, 5, some_blocks(layout, 3, 4)))
+    for change in (1, -1, -(10**6)):
+        changed = lengths.copy()
+        changed[-1] += change
+        with pytest.raises(PayloadError, match="other lengths"):
+            unpack_message(pack_arrays([*arrays, changed, data]), layout)
+
+
+REQUEST = HostRequest({"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, [3, 4], 1, 2)
+
+
+def test_a_request_is_read_as_it_was_written() -> None:
+    (array,) = REQUEST.arrays()
+    assert HostRequest.of([array]) == REQUEST
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
+        {"partition": None}, {"manifest": []}, {"expected": [True, "x"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_request_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(PayloadError):
+        HostRequest.of([as_array(of_array(REQUEST.arrays()[0]) | changes)])
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc", "a/../../b", "..", "", "x" * 500, "\0", "e\u0301"])
+def test_a_run_lies_within_the_directory_of_its_host_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+    with closing(Host(tmp_path / "host", 1)) as host:
+        directory = host._directory_of(replace(REQUEST, manifest={"run": name}))
+    assert directory.parent == tmp_path / "host"
+    assert re.fullmatch(r"run-[\w-]{0,40}-[0-9a-f]{12}", directory.name, re.ASCII)
+
+
+def test_a_host_keeps_its_name(tmp_path: Path) -> None:
+    names = set()
+    for _ in range(2):
+        with closing(Host(tmp_path / "host", 1)) as host:
+            names.add(host.name)
+    assert len(names) == 1
+    (tmp_path / "host" / "host").write_text("two words\n", encoding="utf-8")
+    with pytest.raises(TaskError, match="does not hold the name of a host"):
+        Host(tmp_path / "host", 1)
+
+
+def test_what_is_no_map_is_refused() -> None:
+    for raw in (b"", b"\xc1", b"\x01", b"\x81\xa1a"):
+        with pytest.raises(PayloadError):
+            of_array(np.frombuffer(raw, dtype=np.uint8))
