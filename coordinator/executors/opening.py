@@ -48,7 +48,7 @@ def open_context(
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
             hosts = None
-            if resources.hosts is not None:
+            if resources.hosts is not None and resources.hosts >= 0:
                 from hakoiri.coordinator.executors.hosts import HostPool
 
                 memory, wanted = resources.memory or 0, resources.hosts or None

@@ -6,6 +6,9 @@
 
 `layers` counts layers and their configurations, by who made them (`Maker`); `why_here` says what was weighed when last
 one stayed here. `hosts` counts chunks by task; this process, where it does them for want of workers, is the host "".
+Hosts that keep ranges are in `kept`, each with its `ranges` and `threads`, and added up over all layers
+`configurations`, `stored` and `sent` bytes, and the seconds that it `waited` for messages; `slowest` and `mean` are the
+seconds that the slowest host expanded in each layer, and all on the average.
 `workers` are those that did any, in the session that had most of them. `audit`, where there was one, says how many
 chunks were made again, which workers were wrong, and the first layer that each of the others had to do with.
 """
@@ -25,6 +28,9 @@ class Places:
         self._layers: dict[str, list[int]] = {}
         self._hosts: dict[str, dict[str, Any]] = {}
         self.why_here = ""
+        self._kept: dict[str, dict[str, float]] = {}
+        #: The seconds of the slowest host, and of all on the average, over all layers.
+        self.slowest, self.mean = 0.0, 0.0
         #: Chunks made again, the workers that were wrong, and since which layer the answers of the others count.
         self.audited = 0
         self.untrusted: list[str] = []
@@ -38,6 +44,9 @@ class Places:
             for name, host in earlier.get("hosts", {}).items()
         }
         self.why_here = earlier.get("why_here", self.why_here)
+        self._kept |= {name: dict(figures) for name, figures in earlier.get("kept", {}).items()}
+        self.slowest += earlier.get("slowest", 0.0)
+        self.mean += earlier.get("mean", 0.0)
         audit = earlier.get("audit", {})
         self.audited += audit.get("chunks", 0)
         self.untrusted += audit.get("untrusted", [])
@@ -47,6 +56,12 @@ class Places:
         """A layer of some configurations is made."""
         layers, configurations = self._layers.get(maker, (0, 0))
         self._layers[maker] = [layers + 1, configurations + size]
+
+    def add_kept(self, host: str, **figures: float) -> None:
+        """A host has made its part of a layer: numbers that are added up, but for its `ranges` and `threads`."""
+        found = self._kept.setdefault(host, {})
+        for name, value in figures.items():
+            found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
     def add_chunk(self, task: str, host: str = "", worker: str = "", data_redis: str = "") -> None:
         """A chunk is done: by a worker of a host, which leaves pieces in a data Redis if it has one, or here."""
@@ -63,5 +78,7 @@ class Places:
         if not (self._layers or self._hosts):
             return {}
         found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts, "why_here": self.why_here}
+        if self._kept:
+            found |= {"kept": self._kept, "slowest": self.slowest, "mean": self.mean}
         audit = {"chunks": self.audited, "untrusted": self.untrusted, "first_layers": self.first_layers}
         return found | ({"audit": audit} if any(audit.values()) else {})

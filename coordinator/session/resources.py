@@ -11,7 +11,7 @@ from hakoiri.puzzles.errors import PuzzleError, Step, require_seconds, require_w
 from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
-_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit")
+_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit", "hosts")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
 _BOUNDS = {
@@ -19,7 +19,7 @@ _BOUNDS = {
     "memory": (1, _MOST),
     "chunk": (1, _MOST),
     "farm_from": (0, _MOST),
-    "hosts": (0, MOST_WORKERS),
+    "hosts": (-1, MOST_WORKERS),
 }
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
@@ -72,7 +72,7 @@ class Resources:
     half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
     configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
     worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare; `hosts`
-    how many hosts keep the run, 0 for all that live. `tuning` is what only tests set.
+    how many hosts keep the run, 0 for all that live, -1 for none. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """

@@ -130,7 +130,9 @@ class Hosting:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
         fields = {host: {"expected": [told[other]["sent"][n] for other in hosts]} for n, host in enumerate(hosts)}
         answers = self._ask("host-merge", depth, fields)
-        parts = [_record_of(of_array(answers[host][0])) for host in hosts]
+        merged = {host: of_array(arrays[0]) for host, arrays in answers.items()}
+        parts = [_record_of(merged[host]) for host in hosts]
+        self._note(told, merged)
         lanes = NOTHING
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
@@ -139,6 +141,19 @@ class Hosting:
             sum(part.stored_bytes for part in parts), 0, self._store.state.session,
             total_flow(int(answer["flow"], 16) for answer in told.values()), hosted=True,
         )  # fmt: skip
+
+    def _note(self, told: dict[str, dict[str, Any]], merged: dict[str, dict[str, Any]]) -> None:
+        """Count what each host has done for a layer."""
+        places, seconds = self._session.places, [float(answer["seconds"]) for answer in told.values()]
+        places.slowest += max(seconds)
+        places.mean += sum(seconds) / len(seconds)
+        for number, host in enumerate(self._dealt.hosts):
+            made = merged[host]
+            places.add_kept(
+                host, ranges=self._dealt.owners.count(number), threads=int(told[host]["threads"]),
+                configurations=int(made["size"]), stored=int(made["stored_bytes"]), sent=int(told[host]["bytes"]),
+                waited=float(made["waited"]),
+            )  # fmt: skip
 
     # The way home
 

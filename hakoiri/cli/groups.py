@@ -106,6 +106,13 @@ class Layers(Driving):
 
 
 @dataclass(frozen=True)
+class QueuedLayers(Layers):
+    """Options of a queued search by layers that hosts may keep."""
+
+    hosts: HostsOption = None
+
+
+@dataclass(frozen=True)
 class LayersHere(Layers, Work):
     """Options of a search by layers in this process."""
 

@@ -35,11 +35,11 @@ def parse_size(text: str) -> int:
 
 
 def parse_hosts(text: str) -> int:
-    """Return how many hosts are wanted, 0 for all that live."""
-    if text == "all":
-        return 0
+    """Return how many hosts are wanted, 0 for all that live, -1 for none."""
+    if text in ("all", "none"):
+        return 0 if text == "all" else -1
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_HOSTS:
-        raise typer.BadParameter(f"{text} must be between 1 and {_MOST_HOSTS:,}, or all")
+        raise typer.BadParameter(f"{text} must be between 1 and {_MOST_HOSTS:,}, all or none")
     return int(text)
 
 
@@ -283,7 +283,7 @@ RedisOption = Annotated[
 HostsOption = Annotated[
     int | None,
     typer.Option(
-        "--hosts", parser=parse_hosts, metavar="N|all", help="With --redis: let N hosts keep it (worker --store).",
+        "--hosts", parser=parse_hosts, metavar="N|all|none", help="With --redis: let N hosts keep it (worker --store).",
         show_default="none",
     ),
 ]  # fmt: skip

@@ -23,6 +23,10 @@ def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
         for maker, made in places["layers"].items()
     ]
     facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
+    if places["kept"] is not None:
+        uneven = places["kept"]["slowest_over_mean"]
+        facts["kept"] = "\n".join(map(_kept, places["kept"]["hosts"]))
+        facts["slowest host"] = "not known" if uneven is None else f"{uneven:.2f} times the mean"
     return facts | ({} if places["audit"] is None else {"audit": _audit(places["audit"])})
 
 
@@ -30,6 +34,12 @@ def _audit(audit: Mapping[str, Any]) -> str:
     wrong = ", ".join(audit["untrusted"])
     found = f"left out, because they were wrong: {wrong}" if wrong else "no worker was wrong"
     return f"{counted(audit['chunks'], 'chunks')} made again here; {found}"
+
+
+def _kept(host: Mapping[str, Any]) -> str:
+    done = f"{host['configurations']:,} configurations in {counted(host['ranges'], 'ranges')} by {host['host']}"
+    threads, sent, waited = counted(host["threads"], "threads"), host["sent"] / 1e6, host["waited"]
+    return f"{done}, {threads}: {host['stored'] / 1e6:.1f} MB on disk, {sent:.1f} MB sent, waited {waited:.1f} s"
 
 
 def _chunks(host: Mapping[str, Any]) -> str:

@@ -71,9 +71,23 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
         }
         hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(places["hosts"].items())]
         audit = _audit_row(places["audit"]) if "audit" in places else None
-        return {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts, "audit": audit}
+        found = {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts, "audit": audit}
+        return found | {"kept": _kept_rows(places)}
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
+
+
+def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Hosts that keep ranges, and how much longer the slowest took than all on the average."""
+    if "kept" not in places:
+        return None
+    hosts = [
+        {"host": str(name), "waited": float(host["waited"])}
+        | {what: int(host[what]) for what in ("ranges", "threads", "configurations", "stored", "sent")}
+        for name, host in sorted(places["kept"].items())
+    ]
+    mean = float(places["mean"])
+    return {"hosts": hosts, "slowest_over_mean": float(places["slowest"]) / mean if mean else None}
 
 
 def _audit_row(audit: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs",
+    "gpfs", "beegfs", "dvs", "wekafs",
 }  # fmt: skip
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20

@@ -78,7 +78,12 @@ def assert_as_by_threads(hakoiri: Hakoiri, run: str, *words: str) -> None:
 @pytest.mark.parametrize("words", [*SPACES, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
 def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoiri: Hakoiri, hosts: Hosts) -> None:
     found = hakoiri.ask("run", *words, *hosts.arguments())
-    assert hakoiri.ask("status", found["run"])["places"]["layers"]["hosts"]["layers"] > 3
+    places = hakoiri.ask("status", found["run"])["places"]
+    made = places["layers"]["hosts"]
+    assert made["layers"] > 3
+    assert sum(host["configurations"] for host in places["kept"]["hosts"]) == made["configurations"]
+    assert all(host["ranges"] and host["sent"] for host in places["kept"]["hosts"])
+    assert places["kept"]["slowest_over_mean"] >= 1
     assert_as_by_threads(hakoiri, found["run"], *words)
     # Nothing of it is left where it was kept.
     assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
@@ -143,10 +148,22 @@ def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hako
     running.finish()
     run = hakoiri.run_directory().name
     # What hosts keep is not taken for damaged, and not to be had without them.
-    for question in (("layers", run, "--depth", "12"), ("verify", run), ("resume", run, "--repair"), ("resume", run)):
+    for question in (("layers", run, "--depth", "12"), ("verify", run), ("resume", run, "--hosts", "none")):
         refused = hakoiri.here(*question, check=False)
         assert (refused.code, "kept by" in refused.error, "--hosts all" in refused.error) == (1, True, True), refused
-    hakoiri.here("resume", run, *hosts.arguments())
+    assert "asked over Redis" in hakoiri.here("resume", run, check=False).error
+    hakoiri.here("resume", run, "--redis", hosts.url)
+    assert_as_by_threads(hakoiri, run, *TILES)
+
+
+@SLOW
+def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    run = hakoiri.ask("enqueue", *TILES, *hosts.arguments())["run"]
+    coordinator = hakoiri.start("coordinator", "--redis", hosts.url)
+    wait_until(lambda: hakoiri.state().status == "complete")
+    coordinator.send(signal.SIGTERM)
+    coordinator.finish()
+    assert hakoiri.ask("status", run)["places"]["layers"]["hosts"]["layers"] > 3
     assert_as_by_threads(hakoiri, run, *TILES)
 
 
@@ -187,9 +204,9 @@ def test_what_hosts_cannot_do_is_said(
 
 
 def test_a_number_of_hosts_is_between_1_and_many(hakoiri: Hakoiri) -> None:
-    for wrong in ("0", "none", "1025", "-1"):
+    for wrong in ("0", "few", "1025", "-1"):
         assert (
-            "must be between 1 and 1,024, or all"
+            "must be between 1 and 1,024, all or none"
             in hakoiri.here("run", "klotski", "--hosts", wrong, check=False).stderr
         )
 

@@ -234,14 +234,16 @@ class _Step:
         self._inbox = Inbox(lambda: part.receive(*mine), put, part.store.layout)
 
     def expand(self) -> dict[str, Any]:
-        """Expand all; how many keys, how many messages each host was sent, their bytes, and the flow of all moves."""
-        size, flow = 0, 0
+        """Expand all: how many keys, the flow of all moves, the seconds, the messages to each host and their bytes."""
+        size, flow, began = 0, 0, monotonic()
         if self._part.layer(self.depth - 1).size:
             self._ranges.plan_bitmaps()
             for made in self._ranges.expand(lambda: False, sums_flow=True):
                 size, flow = size + made.size, total_flow([flow, made.flow]) or 0
             self._ranges.send_away()
-        return {"size": size, "sent": self._outbox.close(), "bytes": self._outbox.sent_bytes, "flow": hex(flow)}
+        seconds, threads = monotonic() - began, self._part.shares.workers
+        sent = {"sent": self._outbox.close(), "bytes": self._outbox.sent_bytes}
+        return {"size": size, "flow": hex(flow), "seconds": seconds, "threads": threads} | sent
 
     def merge(self, expected: list[int]) -> dict[str, Any]:
         """Merge all once every message is in; the figures of the layer here."""

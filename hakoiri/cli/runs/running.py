@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_and_report, start_run
-from hakoiri.cli.groups import Layers, LayersAtHosts
+from hakoiri.cli.groups import LayersAtHosts, QueuedLayers
 from hakoiri.cli.options import (
     DataNetworksOption,
     FromOption,
@@ -95,7 +95,7 @@ def run(
 
 
 @command_line("enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")
-def enqueue(wanted: Wanted, search: Layers) -> None:
+def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
     """Queue a run for the coordinator and return at once."""
     mode, asked = wanted.request()
     start_run(asked, mode, search, queue=True, name=wanted.name, reuse=wanted.reuse)
