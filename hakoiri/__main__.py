@@ -18,6 +18,10 @@ def main() -> None:
     """The command line; Ctrl-C ends it without a traceback from its first moment to its last."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_GARBAGE_AFTER)
+    from hakoiri.worker.machine import ONE_THREAD
+
+    # Before numpy is imported.
+    os.environ |= ONE_THREAD | os.environ
     from hakoiri.cli import apart
     from hakoiri.cli.app import main as run
     from hakoiri.puzzles.user.apart import StartAgain, prefer

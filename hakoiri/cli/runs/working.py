@@ -87,12 +87,9 @@ def worker(
     SIGTERM stops them too.
     """
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker.machine import ONE_THREAD, WORKER_BYTES, available_memory
-
-    # Before numpy is imported, which the workers are forked with.
-    os.environ |= ONE_THREAD | os.environ
     from hakoiri.worker import main
     from hakoiri.worker.hosts.host import STORE, THREADS
+    from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.depots import DATA_REDIS
     from hakoiri.worker.transport.supervisor import Supervisor
