@@ -213,9 +213,8 @@ class LayeredSearch:
             if len(keys):
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
-        self.state = self._session.commit_staged(self.state)
         step = self._farmed_step(current) or LocalStep(
-            self._session, self.state.depth + 1, current, self._known_here(current), self._pace
+            self._session, self.state.depth + 1, current, self._known_here(current), self._pace, self._commit_staged
         )
         began = time.process_time()
         layer = self._made_by(step)
@@ -261,20 +260,29 @@ class LayeredSearch:
         return [current, *self._older.layers()]
 
     def _made_by(self, step: LayerStep) -> Layer:
-        """The layer that a step makes, stored. Nothing may be staged before."""
+        """The layer that a step makes, staged if the next step can do without reading it, or else stored.
+
+        To look at rules in plain Python takes long: what was made before them does not wait.
+        """
         record, layer = step.run()
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
-        self.commit()
+        held = isinstance(step, LocalStep) and isinstance(layer, HeldLayer)
+        if step.has_files or not (held and self.puzzle.has_kernel):
+            self.commit()
         step.finish()
         return layer
+
+    def _commit_staged(self) -> None:
+        self.state = self._session.commit_staged(self.state)
 
     def _farmed_step(self, current: Layer) -> LayerStep | None:
         """The step by workers, if there are any and it pays."""
         context, self._maker = self._session.context, "threads"
         if context.executor is context.local:
             return None
+        self._commit_staged()
         if not context.budget.is_given and not self._worth.pays(current.size, context.executor.workers):
             work, handing_out = self._worth.compare(current.size, context.executor.workers)
             self._session.places.why_here = f"{work:.2f} s of work, and {handing_out:.2f} s to hand it out"

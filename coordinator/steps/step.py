@@ -9,7 +9,7 @@ is made durable by spilling all of it; a kill costs what was done since then (`T
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -33,13 +33,18 @@ from hakoiri.worker.tasks import Array
 class LayerStep(ABC):
     """The making of layer `depth`: what `source` leads to, less `known`, which holds `source` too.
 
-    Nothing may be staged in the store when it begins.
+    When it begins, nothing may be staged in the store but what `commit_before` commits: it is called once, before
+    anything of this layer is staged, and while threads are busy if they can be.
     """
 
-    def __init__(self, session: Session, depth: Depth, source: Source, known: list[Layer], pace: Pace) -> None:
+    def __init__(
+        self, session: Session, depth: Depth, source: Source, known: list[Layer], pace: Pace,
+        commit_before: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
         self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout = session.puzzle, session.puzzle.layout
         self._depth, self._source, self._known, self._pace = depth, source, known, pace
+        self._commit_later = commit_before
         self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout, depth)
         #: The new layer in memory; ``None`` when it is too large for that.
@@ -62,6 +67,8 @@ class LayerStep(ABC):
         try:
             self._pace.expand(self._partial.expanded)
             self._expand_all()
+            # IMPORTANT: nothing of this layer may go with it.
+            self._commit_before()
             self._pace.merge(self._partial.merged)
             self._merge_all()
             self._pace.finish(self._source.size)
@@ -69,6 +76,7 @@ class LayerStep(ABC):
             self._save()
             raise
         except BaseException:
+            self._commit_before()
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
@@ -83,9 +91,20 @@ class LayerStep(ABC):
         stored = StoredLayer(self._store, self._depth, self._partial.size)
         return stored if self._pieces is None else HeldLayer(self._pieces)
 
+    @property
+    def has_files(self) -> bool:
+        """Whether there are files that are needed until the layer is committed."""
+        return bool(self._spill.stored_bytes)
+
     def finish(self) -> None:
-        """Remove what is not needed once the layer is committed."""
+        """Remove what is not needed once the layer is done."""
         self._spill.clear()
+
+    def _commit_before(self) -> None:
+        """Commit what was staged when the step began, unless that has been done."""
+        commit, self._commit_later = self._commit_later, None
+        if commit is not None:
+            commit()
 
     # What differs by who computes
 
@@ -124,7 +143,7 @@ class LayerStep(ABC):
             return
         self._spill.clear()
         if fields is not None:
-            # Of an earlier version, which cut the layer in another way.
+            # Of the layer before, or of an earlier version, which cut the layer in another way.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
         self._partial = Partial(self._depth, self._partition.as_dict(), flow=0 if self._sums else None)

@@ -4,6 +4,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -23,6 +24,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOLDER_FILE, SPILL_FOLDER
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.step import RangeStep
 from tests.support.engine import (
     MANNERS,
     assert_as_expected,
@@ -35,6 +37,7 @@ from tests.support.engine import (
     spied,
 )
 from tests.support.searching import Countdown, ImpatientControl
+from tests.support.toy import Toy
 
 #: A run whose books are wrong may go on for ever.
 pytestmark = pytest.mark.timeout(120)
@@ -57,8 +60,9 @@ def every_other(name: str, values: Iterable[str]) -> pytest.MarkDecorator:
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The toy is among the puzzles."""
+    """The toy is among the puzzles; its layers are committed as those of puzzles with a kernel are."""
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setattr(Toy, "has_kernel", True)
 
 
 @pytest.fixture
@@ -153,6 +157,7 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a commit": ("durable", (Ledger, "commit"), StorageError("a wire came loose")),
     "a commit on a full disk": ("durable", (Ledger, "commit"), disk_full(Path())),
     "a spill on a full disk": ("durable", (Spill, "append"), disk_full(Path())),
+    "a commit while the next layer is expanded": ("chunks", (Ledger, "commit"), StorageError("a wire came loose")),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
     "a task": ("durable", (Exchange, "add"), TaskError("a worker lost its mind")),
     "a worker's task": ("farmed, durable", (Asking, "fetch"), TaskError("a worker lost its mind")),
@@ -199,7 +204,7 @@ def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
         path.write_bytes(whole[:kept] + rng.randbytes(rng.choice([0, 0, 5, 500])))
 
 
-@every_other("manner", ["starving", "durable"])
+@every_other("manner", ["starving", "durable", "chunks"])
 def test_a_search_goes_on_after_a_kill(
     manner: str,
     options: dict[str, str],
@@ -222,6 +227,47 @@ def test_a_search_goes_on_after_a_kill(
     assert_as_expected(directory, options)
     for target in left:
         driven(target, manners(rng.choice([manner, manner, *MANNERS])))
+        assert_as_expected(target, options)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "low", "no"), ("u128", "spread", "yes")])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_layer_stays_where_the_next_one_fails_at_once(
+    stopped: bool, options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
+) -> None:
+    """It is committed while the threads expand it, or when they cannot."""
+    resources = manners("chunks")
+    for depth in range(1, 5):
+        directory, control = new_run(tmp_path, options), Control()
+        act = partial(control.interrupt, "at once") if stopped else partial(raise_error, TaskError("lost its mind"))
+        with pytest.MonkeyPatch.context() as patch, suppress(TaskError):
+            before_call(patch, RangeStep, "expand", Countdown(depth, act))
+            driven(directory, resources, control)
+        with RunStore(directory) as store:
+            assert store.state.depth == depth - 1
+        assert_begun_well(directory, options)
+        driven(directory, resources)
+        assert_as_expected(directory, options)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
+def test_what_was_spilled_stays_until_its_layer_is_committed(
+    options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the layer is in memory, so that the next one could be begun."""
+    resources, rng, left = manners("chunks"), Random(str(options)), list[Path]()
+    resources = replace(resources, tuning=replace(resources.tuning, checkpoint=-1.0))
+
+    def keep(*_: object) -> None:
+        left.append(tmp_path / f"left-{len(left)}")
+        as_a_kill_leaves_it(directory, left[-1], rng)
+
+    directory = new_run(tmp_path, options)
+    with monkeypatch.context() as patch:
+        before_call(patch, Ledger, "commit", keep)
+        driven(directory, resources)
+    for target in left[1::4]:
+        driven(target, resources)
         assert_as_expected(target, options)
 
 

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
+from hakoiri.storage.layers.bitmap import Words
 from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
-from hakoiri.worker.layers.ranges import Found
+from hakoiri.worker.layers.ranges import Found, Work, merge_range
+from tests.worker.test_shuffle import Steps
 
 DEPTH = 5
 
@@ -91,6 +93,24 @@ def test_bitmaps_of_all_ranges_are_put_together(tmp_path: Path) -> None:
     found = [found_in(exchange.take(number), U32) for number in range(4)]
     assert [key for part in found for key in part] == keys
     assert all(low <= key < high for part, (low, high) in zip(found, exchange.bounds, strict=True) for key in part)
+
+
+def test_bitmaps_of_all_ranges_are_used_again(tmp_path: Path) -> None:
+    """When they are empty, and no range has a part of a word."""
+    keys, spare = U32.pack(list(range(100, 9_000, 3))), list[Words]()
+    for cut, again in ((1_024, False), (2_048, True), (2_049, True), (2_048, False)):
+        exchange = Exchange(Partition(0, 0, (cut,)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
+        assert exchange.plan_bitmaps(keys, 10 * len(keys), 1 << 20, 4, spare)
+        assert any(np.shares_memory(bitmap.fill(), words) for bitmap in exchange.whole for words in spare) == again
+        assert not any(bitmap.fill().any() for bitmap in exchange.whole)
+        for bitmap, part in zip(exchange.whole, (keys[::2], keys[1::2]), strict=True):
+            set_within(bitmap.fill(), part, bitmap.base)
+        found = [
+            merge_range(Steps(U32, (1,)), DEPTH, Work(exchange.take(number), [], True)).keys for number in range(2)
+        ]
+        assert np.concatenate(found).tolist() == keys.tolist()
+        spare = exchange.emptied()
+        assert len(spare) == (0 if cut % 64 else 2)
 
 
 def test_bitmaps_stay_where_all_of_them_fit(tmp_path: Path) -> None:

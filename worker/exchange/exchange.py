@@ -1,6 +1,6 @@
 """What lies in each key range of a layer in the making: bitmaps, arrays, coded blocks, and spill files beyond that."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from threading import Lock
@@ -9,7 +9,7 @@ import numpy as np
 
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import mask_between, slice_between, sort_keys
-from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth
@@ -54,10 +54,11 @@ class Exchange:
         self.whole: list[Bitmap] = []
         self.held_bytes = 0
 
-    def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int) -> bool:
+    def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int, spare: Sequence[Words] = ()) -> bool:
         """Use bitmaps where some `expected` keys are dense that lie as those of a sorted sample do.
 
         Whether all stay in memory, in `room` bytes: else those under way must fit, one for each of the `threads`.
+        Bitmaps of all ranges are `spare` ones that another exchange has `emptied`, as far as they are so long.
         """
         if sample.ndim > 1 or not len(sample):
             return True
@@ -65,7 +66,8 @@ class Exchange:
         whole = bitmap_for(sample, expected, 0, self._layout.greatest + 1, margin)
         count = -(-threads // _SHARED_BY)
         if whole and whole.nbytes * count <= room and whole.length * count <= _WHOLE_WORDS * expected:
-            self.whole = [replace(whole) for _ in range(count)]
+            fitting = [words[: whole.length] for words in spare if len(words) >= whole.length]
+            self.whole = [replace(whole, words=words) for words in [*fitting, *[None] * count][:count]]
             return True
         for number, (low, high) in enumerate(self.bounds):
             mine = slice_between(sample, low, high)
@@ -126,16 +128,21 @@ class Exchange:
         return found
 
     def _bitmap(self, number: int) -> Bitmap | None:
-        """The bitmap of a range: where threads have one each of all ranges, its part of these put together."""
+        """The bitmap of a range: where there are some of all ranges, its part of these put together in the first."""
         if not self.whole or not self.has_bitmap(number):
             return self.bitmaps[number]
         parts = [each.between(*self.bounds[number]) for each in self.whole if each.words is not None]
-        if not parts:
-            return None
-        words = parts[0].fill().copy()
         for part in parts[1:]:
-            words |= part.fill()
-        return Bitmap(parts[0].base, parts[0].length, words)
+            words = part.fill()
+            np.bitwise_or(parts[0].fill(), words, out=parts[0].words)
+            words[:] = 0
+        return parts[0] if parts else None
+
+    def emptied(self) -> list[Words]:
+        """The bitmaps of all ranges when these were merged or sent; none where ranges have words in common."""
+        if any(low % WORD_BITS for low, _ in self.bounds):
+            return []
+        return [words if words.base is None else words.base for words in (each.fill() for each in self.whole)]
 
     def _blocks(self, number: int) -> Iterator[Block]:
         yield from chain.from_iterable(coded.blocks(self.depth) for coded in self._coded[number])

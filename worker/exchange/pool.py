@@ -7,6 +7,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.bitmap import Words
 from hakoiri.worker.tasks import guarded
 
 _LOOK_SECONDS = 0.2
@@ -31,12 +32,21 @@ class Guard(Protocol):
 class Threads(Protocol):
     """Threads for work of any kind."""
 
+    #: Bitmaps without a bit that one layer step has left to the next.
+    spare: list[Words]
+
     @property
     def workers(self) -> int:
         """How many there are."""
 
-    def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
-        """(number of the item, what `work` called `name` makes of it) for each item once, in any order."""
+    def each(
+        self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
+        """(number of the item, what `work` called `name` makes of it) for each item once, in any order.
+
+        `meanwhile` is called in this thread whenever the others have been given items.
+        """
 
 
 class ThreadPool:
@@ -44,10 +54,14 @@ class ThreadPool:
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Guard) -> None:
         self._puzzle, self.workers, self._control = puzzle, workers, control
+        self.spare = list[Words]()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
 
-    def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
-        """(number of the item, what `work` called `name` makes of it) for each item once, in any order."""
+    def each(
+        self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
+        """As `Threads` has it."""
         numbered, flying = enumerate(items), 0
         landed = SimpleQueue[tuple[int, Future[_Made]]]()
 
@@ -60,6 +74,7 @@ class ThreadPool:
                 task = partial(guarded, name, work, item)
                 self._pool.submit(self._control.compute, self._puzzle, task).add_done_callback(partial(land, number))
                 flying += 1
+            meanwhile()
             if not flying:
                 return
             try:

@@ -17,7 +17,7 @@ _CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
 #: How long a chunk takes at most, so that a user's wish to stop, or a lost worker, costs little.
 _MOST_SECONDS = 2.0
 #: How many bytes of finished blocks wait for the next commit at most.
-_MOST_STAGED = 16_000_000
+_MOST_STAGED = 32_000_000
 
 
 @dataclass(frozen=True)

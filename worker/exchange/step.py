@@ -52,20 +52,23 @@ class RangeStep:
     def plan_bitmaps(self) -> None:
         """Set successors in bitmaps where they are dense. Those that do not all fit in memory are coded one by one."""
         expected = int(self._sample.branching * self._source.size)
-        room, threads = self._shares.bucket_bytes, self._threads.workers
-        self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads)
+        room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
+        self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads, spare)
+        spare.clear()
 
     # Expanding
 
-    def expand(self, is_due: Callable[[], bool], sums_flow: bool) -> Iterator[Expanded]:
-        """Expand on from `at`, until all is or `is_due`; the figures of each range.
+    def expand(
+        self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
+    ) -> Iterator[Expanded]:
+        """Expand on from `at`, until all is or `is_due`; the figures of each range. For `meanwhile` see `Threads.each`.
 
         All that was begun is done in the end.
         """
         exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
         table = exchange.partition.table
         expand = Expansion(self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow)
-        for _, made in self._threads.each("expand", expand, self._frontiers(is_due)):
+        for _, made in self._threads.each("expand", expand, self._frontiers(is_due), meanwhile):
             self.take(made.keys, made.ends)
             yield made
 
@@ -143,6 +146,7 @@ class RangeStep:
                     yield pieces
                     pieces = []
                 following += 1
+        self._threads.spare.extend(self._exchange.emptied())
 
     def _works(self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None) -> Iterator[Work]:
         """What to merge; `ends` says of each whether its range ends with it."""

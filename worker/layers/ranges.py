@@ -7,7 +7,7 @@ keys of a range -> expand -> what lies within the range and its bitmap: set ther
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ from hakoiri.worker.layers.parts import code_window, part_of
 
 #: So many successors at most are set at a time, so that they stay in the second-level cache.
 _BATCH = 1 << 17
+#: So many batches wait for a bitmap at most, while another thread uses it.
+_WAITING = 4
 #: So many bits, about, are listed at a time.
 _LISTED = 1 << 18
 
@@ -62,7 +64,7 @@ class Bitmap:
         return self.words
 
     def between(self, low: Key, high: Key) -> "Bitmap":
-        """The part of it with low <= key < high; nobody may write to it."""
+        """The part of it with low <= key < high; a copy where it has a part of a word."""
         base, words = part_of((self.base, self.fill()), low, high)
         return Bitmap(base, len(words), words)
 
@@ -130,38 +132,53 @@ class Expansion:
 
     def __call__(self, work: Frontier) -> Expanded:
         """Expand the keys of a range; any thread may, but only one at a time those of a range with a bitmap."""
-        puzzle, bitmap = self._puzzle, work.bitmap
-        words = None if bitmap is None else bitmap.fill()
-        beyond, held, size = [self._layout.empty(0)], 0, 0
-        flows: list[int | None] = []
-        step = max(1, _BATCH // puzzle.most_successors)
-        for keys in chain.from_iterable(split(keys, step) for keys in work.batches):
-            expansion = puzzle.expand(keys)
-            flows.append(flow_of(puzzle, keys, expansion) if self._sums_flow else None)
-            found, size = expansion.successors, size + len(keys)
-            if bitmap is not None and words is not None:
-                found = set_within(words, found, bitmap.base)
-            elif self._has_whole:
-                found = self._set_in_whole(found)
-            if len(found):
-                beyond.append(_own(found))
-                held += found.nbytes
+        bitmap, beyond, held = work.bitmap, [self._layout.empty(0)], 0
+        sizes, flows = list[int](), list[int | None]()
+        for keys in self._beyond(bitmap, self._successors(work.batches, sizes, flows)):
+            if len(keys):
+                beyond.append(_own(keys))
+                held += keys.nbytes
             if held > self._most_bytes:
                 self._code(beyond)
                 beyond, held = beyond[:1], 0
-        if bitmap is not None and words is not None and not work.stays:
-            take_off((bitmap.base, words), work.known)
-            self._put(work.number, code_window(self._depth, (bitmap.base, words), self._layout))
+        if bitmap is not None and not work.stays:
+            window = bitmap.base, bitmap.fill()
+            take_off(window, work.known)
+            self._put(work.number, code_window(self._depth, window, self._layout))
             bitmap.words = None
         keys, ends = scatter(np.concatenate(beyond), self._table)
-        return Expanded(size, keys, ends, total_flow(flows))
+        return Expanded(sum(sizes), keys, ends, total_flow(flows))
 
-    def _set_in_whole(self, keys: Keys) -> Keys:
-        """Set what lies in the whole stretch; the others."""
-        bitmap = self._free.get()
+    def _successors(self, batches: Iterable[Keys], sizes: list[int], flows: list[int | None]) -> Iterator[Keys]:
+        """What some keys lead to; the length of each batch that was expanded is added to `sizes`, and its flow."""
+        step = max(1, _BATCH // self._puzzle.most_successors)
+        for keys in chain.from_iterable(split(keys, step) for keys in batches):
+            expansion = self._puzzle.expand(keys)
+            sizes.append(len(keys))
+            flows.append(flow_of(self._puzzle, keys, expansion) if self._sums_flow else None)
+            yield expansion.successors
+
+    def _beyond(self, bitmap: Bitmap | None, found: Iterable[Keys]) -> Iterator[Keys]:
+        """Set what lies in a bitmap; the others."""
+        if bitmap is not None or not self._has_whole:
+            yield from found if bitmap is None else (set_within(bitmap.fill(), keys, bitmap.base) for keys in found)
+            return
+        waiting = list[Keys]()
+        for keys in found:
+            waiting.append(keys)
+            yield from self._set_in_whole(waiting, len(waiting) == _WAITING)
+        yield from self._set_in_whole(waiting, wait=True)
+
+    def _set_in_whole(self, waiting: list[Keys], wait: bool) -> list[Keys]:
+        """Set what lies in the whole stretch, now or if no other thread is at it; the others. None waits afterwards."""
         try:
-            return set_within(bitmap.fill(), keys, bitmap.base)
+            bitmap = self._free.get(wait)
+        except Empty:
+            return []
+        try:
+            return [set_within(bitmap.fill(), keys, bitmap.base) for keys in waiting]
         finally:
+            waiting.clear()
             self._free.put(bitmap)
 
     def _code(self, parts: list[Keys]) -> None:
@@ -225,7 +242,10 @@ def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
 
 
 def _new_keys(found: Found, known: Iterable[Keys], layout: Layout, whole: bool) -> Iterator[Keys]:
-    """The distinct keys of what was found that none of the known batches holds, increasing; in one batch if `whole`."""
+    """The distinct keys of what was found that none of the known batches holds, increasing; in one batch if `whole`.
+
+    Its bitmap is empty in the end: to clear words that are in the cache takes less time than to have new ones.
+    """
     bitmap, parts = found.bitmap, found.parts
     if bitmap is None:
         yield merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
@@ -235,12 +255,17 @@ def _new_keys(found: Found, known: Iterable[Keys], layout: Layout, whole: bool) 
     decoded = (decode(block, layout) for block in found.blocks)
     beyond = [set_within(words, part, base) for part in chain(parts, decoded)]
     if any(map(len, beyond)):
-        yield merge([list_bits(words, base, layout), *beyond], known)
+        beyond.append(list_bits(words, base, layout))
+        words[:] = 0
+        yield merge(beyond, known)
         return
     take_off((base, words), known)
     step = len(words) if whole else max(1, len(words) * _LISTED // max(1, fill_of(words)[1]))
     for begin in range(0, len(words), step):
-        yield list_bits(words[begin : begin + step], base + begin * WORD_BITS, layout)
+        part = words[begin : begin + step]
+        keys = list_bits(part, base + begin * WORD_BITS, layout)
+        part[:] = 0
+        yield keys
 
 
 def _own(keys: Keys) -> Keys:
