@@ -10,15 +10,14 @@ from itertools import chain
 import numpy as np
 
 from hakoiri.coordinator.goals.search import Distances
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.verify import LayersVerifier, common
 from hakoiri.coordinator.runs.belonging import open_base
-from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.keys.order import members
 from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
 
@@ -32,8 +31,8 @@ class DistancesVerifier(LayersVerifier):
     def check(self) -> None:
         self._deepest, self._passed = self.store.state.depth, None
         with open_base(self.store) as base, scratch_store(self.store) as scratch:
-            session = Session(scratch, self.context)
-            self._nearer = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
+            shares, once = self.context.shares, self.context.tuning.merged_at_once
+            self._nearer = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
             for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)

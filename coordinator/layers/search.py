@@ -2,7 +2,7 @@
 
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
 matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed one may lead to any
-older layer; these are kept in sorted segments (`coordinator.layers.closed_set`). The result does not depend on how a
+older layer; these are kept in sorted segments (`worker.exchange.closed_set`). The result does not depend on how a
 layer is cut up.
 """
 
@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
@@ -28,6 +27,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 
@@ -184,8 +184,17 @@ class LayeredSearch:
         if self._hosting is not None:
             return current, Previous(None)
         if not self.puzzle.undirected:
-            return current, ClosedSet(self._session, depth, self.commit)
+            return current, self._closed_set(depth)
         return current, Previous(self._stored(depth - 1) if depth else None)
+
+    def _closed_set(self, depth: Depth) -> ClosedSet:
+        context = self._session.context
+
+        def commit() -> None:
+            self.commit()
+            self._session.control.check()
+
+        return ClosedSet(self.store, depth, context.shares, context.tuning.merged_at_once, commit)
 
     def _first(self) -> Layer:
         """Layer 0, stored."""
@@ -256,7 +265,7 @@ class LayeredSearch:
         worth sending, this process took 10 s for the layers after that, and less than 3 s with segments.
         """
         if isinstance(self._older, EachLayer):
-            self._older = ClosedSet(self._session, self.state.depth, self.commit)
+            self._older = self._closed_set(self.state.depth)
         return [current, *self._older.layers()]
 
     def _made_by(self, step: LayerStep) -> Layer:

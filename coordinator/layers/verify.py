@@ -14,7 +14,6 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
@@ -28,6 +27,7 @@ from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
 
@@ -224,7 +224,8 @@ class _Passed:
 
     def __init__(self, session: Session) -> None:
         scratch = session.store
-        self.older = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
+        shares, once = session.context.shares, session.context.tuning.merged_at_once
+        self.older = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
         self.reached = _Gathered(scratch, session.context.shares.layer_bytes)
 
     def add(self, depth: Depth, layer: Layer) -> None:

@@ -15,7 +15,6 @@ import pytest
 import tests.support.toy as toy_module
 from hakoiri.api import Run, census, explore
 from hakoiri.coordinator.executors.plane import Plane
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.search import EachLayer
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -38,6 +37,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPILL_FOLDER, number_key
 from hakoiri.worker.exchange import exchange
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap

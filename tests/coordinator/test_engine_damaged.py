@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -18,6 +17,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.shuffle import Made, gather
 from hakoiri.worker.tasks import SHUFFLES, Arrays
 from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run

@@ -13,7 +13,6 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.graphs import verify as graphs_verify
 from hakoiri.coordinator.graphs.verify import CensusVerifier
-from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs import verify
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -28,6 +27,7 @@ from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from tests.support.engine import MANNERS, Elsewhere, before_call, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
 

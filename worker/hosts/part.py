@@ -29,8 +29,9 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS, LAYERS, number_key
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.exchange.shares import Shares
@@ -49,6 +50,8 @@ from hakoiri.worker.transport.names import inbox_key
 _PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
 #: The most bytes of a message, which has a layer's blocks of several ranges.
 _MOST_MESSAGE = 1 << 28
+#: Keys merged at a time when segments of older keys are merged on disk.
+_MERGED_AT_ONCE = 1 << 17
 #: What Redis keeps of messages that nobody takes, in seconds.
 _KEEP_SECONDS = 900
 
@@ -64,6 +67,9 @@ class Part:
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: _Step | None = None
+        #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
+        self._older: ClosedSet | None = None
+        self._older_depth = 0
 
     def close(self) -> None:
         """Leave what is committed."""
@@ -75,6 +81,10 @@ class Part:
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
         """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is."""
         self._drop_from(0)
+        self.store.erase(CLOSED)
+        self.store.erase(META, CLOSED_KEY)
+        self.commit(-1)
+        self._older = None
         partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
         mine = [partition.bounds(n, self.store.layout) for n, owner in enumerate(request.owners) if owner == request.me]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
@@ -128,8 +138,16 @@ class Part:
 
     def known(self, depth: Depth) -> list[Layer]:
         """The own keys that layer `depth` must not have, those of the layer before it first."""
-        oldest = max(0, depth - 2) if self._puzzle.undirected else 0
-        return [self.layer(each) for each in range(depth - 1, oldest - 1, -1)]
+        if self._puzzle.undirected:
+            return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
+        store = self.store
+        if self._older is None:
+            self._older = ClosedSet(store, depth - 1, self.shares, _MERGED_AT_ONCE, lambda: store.commit(store.state))
+            self._older_depth = depth - 1
+        for each in range(self._older_depth, depth - 1):
+            self._older.add(each, self.layer(each))
+        self._older_depth = depth - 1
+        return [self.layer(depth - 1), *self._older.layers()]
 
     def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
         """The step that makes layer `depth`, a sample of what it expands looked at."""

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import merge_sorted
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CLOSED, CLOSED_KEY, META, number_key
+from hakoiri.worker.exchange.shares import Shares
 
 _NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
@@ -34,11 +35,17 @@ class _Segment:
 class ClosedSet:
     """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them."""
 
-    def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
-        """`commit` makes what is staged durable, with the state that belongs to it."""
-        self._session, self._store, self._commit = session, session.store, commit
+    def __init__(
+        self, store: RunStore, depth: Depth, shares: Shares, merged_at_once: int, commit: Callable[[], None]
+    ) -> None:
+        """`commit` makes what is staged durable, with the state that belongs to it, or raises where work is to stop.
+
+        On disk `merged_at_once` keys are merged at a time.
+        """
+        self._store, self._commit = store, commit
         # Merging two segments takes twice their memory for a moment.
-        self._share = session.context.shares.layer_bytes // 2
+        self._share, self._most_staged = shares.layer_bytes // 2, shares.staged_bytes
+        self._merged_at_once = merged_at_once
         self._held: list[Keys] = []
         known = self._store.read(META, CLOSED_KEY) is not None
         fields = self._store.read_record(META, CLOSED_KEY, "record of older segments") if known else _NO_SEGMENTS
@@ -61,6 +68,8 @@ class ClosedSet:
 
     def add(self, depth: Depth, layer: Layer) -> None:
         """Layer `depth` joins the older ones; it is in the store."""
+        if not layer.size:
+            return
         if layer.size * self._store.layout.bytes > self._share:
             self._put_away(depth, [layer])
             return
@@ -95,7 +104,7 @@ class ClosedSet:
         largest = max(sources, key=lambda layer: layer.size)
         total = sum(layer.size for layer in sources)
         low = index = 0
-        share = max(1, self._session.context.tuning.merged_at_once * largest.size // total)
+        share = max(1, self._merged_at_once * largest.size // total)
         for chunk in largest.chunks(0, share):
             high = key_at(chunk, -1) + 1
             index = self._write_range(number, sources, low, high, index)
@@ -106,9 +115,8 @@ class ClosedSet:
         parts = [part for layer in sources for part in layer.between(low, high)]
         if parts:
             _, index = self._store.stage_blocks(number, code_keys(number, merge_sorted(parts)), index, CLOSED)
-        if self._store.staged_bytes > self._session.context.shares.staged_bytes:
+        if self._store.staged_bytes > self._most_staged:
             self._commit()
-        self._session.control.check()
         return index
 
     def _as_fields(self) -> dict[str, Any]:
