@@ -90,12 +90,8 @@ def _blow_by_blow(scene: Scene, blow: Callable[[], object]) -> None:
         if not scene.let_work(running, scene.seconds):
             scene.outcome.figures["late"] += 1
             break
-        scene.survived(blow, running)
-    if running.finish(MOST_SECONDS).code == 1 and "no Redis answers" in running.stderr:
-        # It was away when the run wanted to begin, which is refused at once; in its midst it is waited for.
-        scene.outcome.figures["late"] += 1
-        running = scene.drive()
-    scene.finish(running)
+        scene.survived(blow, lambda: running)
+    scene.finish_at_last(running)
 
 
 def worker(scene: Scene) -> None:

@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from campaigns.mayhem.trials import Part
+from campaigns.mayhem.trials import Measure, Part
 from hakoiri.puzzles.errors import counted
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -128,10 +129,15 @@ def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _totals(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     measured = {
-        name: (max if measure.most else sum)(row["figures"].get(name, 0) for row in rows)
-        for name, measure in part.measures.items()
+        name: _total(measure, [row["figures"].get(name, 0) for row in rows]) for name, measure in part.measures.items()
     }
     return {"trials": len(rows)} | measured
+
+
+def _total(measure: Measure, figures: list[float]) -> float:
+    if measure.middle:
+        return median([each for each in figures if each] or [0.0])
+    return max(figures) if measure.most else sum(figures)
 
 
 def _greatest(name: str, rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -196,7 +202,9 @@ def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str
     lines = [f"| {heading} | trials | {' | '.join(measure.words for _, measure in measures)} |"]
     lines.append("|---|" + "--:|" * (1 + len(part.measures)))
     for row in rows:
-        figures = " | ".join(f"{row[name]:.2f}" if measure.most else f"{row[name]:,.0f}" for name, measure in measures)
+        figures = " | ".join(
+            f"{row[name]:.2f}" if measure.most or measure.middle else f"{row[name]:,.0f}" for name, measure in measures
+        )
         lines.append(f"| {row['case']} | {row['trials']:,} | {figures} |")
     return "\n".join([*lines, ""])
 

@@ -37,6 +37,8 @@ from tests.system.web_servers import ENVIRONMENT
 MOST_SECONDS = 120
 #: Hosts that start a data Redis of their own.
 AUTO = {"HAKOIRI_DATA_REDIS": "auto"}
+#: What a run says that has nobody to begin with.
+_NOT_BEGUN = ("no Redis answers", "hosts live, ")
 #: A worker that does not say for so long that it lives is taken for dead.
 _DEAD_SECONDS = 6.0
 
@@ -154,12 +156,12 @@ class Scene:
         lost = when - max(kept.state.updated, began)
         self._count("lost", lost)
 
-    def survived(self, blow: Callable[[], object], running: Running) -> None:
+    def survived(self, blow: Callable[[], object], driver: Callable[[], Running]) -> None:
         """Deal a blow that the driver outlives, and wait for its next commit, or its end."""
         when = time.time()
         blow()
         wait_until(
-            lambda: self.standing().state.updated > when or running.process.poll() is not None,
+            lambda: self.standing().state.updated > when or driver().process.poll() is not None,
             MOST_SECONDS, "the run to go on",
         )  # fmt: skip
         self._count("stood", time.time() - when)
@@ -221,6 +223,15 @@ class Scene:
                 f"{' '.join(ended.arguments[:3])} ended with {ended.code}: {ended.stderr[-600:]}"
             )
 
+    def finish_at_last(self, running: Running, await_hosts: Callable[[], object] = lambda: None) -> None:
+        """The same with 0, of itself or resumed."""
+        if running.finish(MOST_SECONDS).code == 1 and any(words in running.stderr for words in _NOT_BEGUN):
+            # It was away when the run wanted to begin, which is refused at once; in its midst it is waited for.
+            self.outcome.figures["late"] += 1
+            await_hosts()
+            running = self.drive()
+        self.finish(running)
+
     def judge(self) -> Outcome:
         """The run is complete and as if nobody had disturbed it; nothing durable was made again."""
         directory = the_run(self.work, self.hakoiri.data)
@@ -251,6 +262,7 @@ class Disturbed(Part):
     """A part whose trials each disturb a run of one kind in one of its `ways`; some ways are for one work only."""
 
     ways: ClassVar[Mapping[str, Callable[[Scene], None]]]
+    works: ClassVar[Mapping[str, Work]] = WORKS
     of_work: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, place: Path) -> None:
@@ -258,14 +270,14 @@ class Disturbed(Part):
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
     def case_of(self, number: int) -> str:
-        works, way = list(WORKS), list(self.ways)[number % len(self.ways)]
+        works, way = list(self.works), list(self.ways)[number % len(self.ways)]
         turn = number + number // lcm(len(self.ways), len(works))
         return f"{way} / {self.of_work.get(way, works[turn % len(works)])}"
 
     def run(self, trial: Trial) -> Outcome:
         outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))
         way, work = outcome.case.split(" / ")
-        scene = Scene(WORKS[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
+        scene = Scene(self.works[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
         with scene.ended:
             self.ways[way](scene)
             return scene.judge()

@@ -47,10 +47,11 @@ class ImpossibleError(Exception):
 
 
 class Measure(NamedTuple):
-    """A figure of trials in words: all of them are added, or it says how bad one was and the `most` is told."""
+    """A figure of trials in words: all of them are added, or the `most`, or the `middle` one above 0, is told."""
 
     words: str
     most: bool = False
+    middle: bool = False
 
 
 #: Measures of several parts.

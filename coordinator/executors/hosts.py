@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 import redis
 
@@ -90,7 +91,9 @@ class HostPool:
                 self._patience.outlast(error)
                 raise HostLostError("Redis was away") from error
             finally:
-                flight.take_back()
+                # They expire, and whatever ended this is to be told.
+                with suppress(redis.ConnectionError, redis.TimeoutError):
+                    flight.take_back()
 
     def _collect(
         self, flight: Flight, waiting: dict[str, str], began: Mapping[str, HostBeat]

@@ -6,10 +6,11 @@ collect: the blocks of each layer, range by range, into the run's own store
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from heapq import merge
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -41,6 +42,7 @@ _GIVEN_BYTES = 1 << 24
 _EVENLY = 1 << 14
 #: Before another attempt at a layer.
 _PAUSE_SECONDS = 0.5
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Hosting:
         owners = [number % len(hosts) for number in range(partition.ranges)]
         hosting = cls(session, pool, Dealt(hosts, partition.numbers.tolist(), owners))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
-        hosting._ask("host-take", depth, keys=layers)
+        hosting._insist("dealing out", lambda: hosting._ask("host-take", depth, keys=layers))
         session.store.stage_record(META, HOSTS_KEY, asdict(hosting._dealt))
         names = ", ".join(hosts)
         session.observer.note(f"layers from {depth} on are kept by {names}")
@@ -110,20 +112,23 @@ class Hosting:
 
     def make(self, depth: Depth, expanded: int) -> LayerRecord:
         """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
+        record = self._insist(f"layer {depth}", lambda: self._made(depth, expanded))
+        if record.size:
+            self._store.stage_layer(record)
+        return record
+
+    def _insist(self, what: str, work: Callable[[], _Value]) -> _Value:
+        """What `work` gives, once no host is lost on the way; it may be done twice."""
         while True:
-            self._attempt += 1
             try:
-                record = self._made(depth, expanded)
+                return work()
             except HostLostError as lost:
-                self._session.observer.note(f"{lost}; layer {depth} is begun anew")
+                self._session.observer.note(f"{lost}; {what} is begun anew")
                 self._session.control.check()
                 time.sleep(_PAUSE_SECONDS)
-            else:
-                if record.size:
-                    self._store.stage_layer(record)
-                return record
 
     def _made(self, depth: Depth, expanded: int) -> LayerRecord:
+        self._attempt += 1
         hosts = self._dealt.hosts
         told = {host: of_array(arrays[0]) for host, arrays in self._ask("host-expand", depth).items()}
         if (found := sum(answer["size"] for answer in told.values())) != expanded:
@@ -164,9 +169,10 @@ class Hosting:
                 self._session.control.check()
                 self._session.tell(Progress(unit="", headline=f"layer {record.depth}: brought home from its hosts"))
                 self._collect_layer(record)
+        # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
+        self._insist("leave", lambda: self._ask("host-leave", 0))
         self._store.erase(META, HOSTS_KEY)
         self._session.commit(self._store.state)
-        self._ask("host-leave", 0)
 
     def _collect_layer(self, record: LayerRecord) -> None:
         store, layout, depth = self._store, self._store.layout, record.depth
@@ -189,7 +195,8 @@ class Hosting:
         """The blocks of each range of a host, in order."""
         first, layout = 0, self._store.layout
         while first < len(self._dealt.owners):
-            answer = self._ask("host-give", depth, {host: {"first": first, "most": _GIVEN_BYTES}})[host]
+            fields = {host: {"first": first, "most": _GIVEN_BYTES}}
+            answer = self._insist("giving", partial(self._ask, "host-give", depth, fields))[host]
             head, ranges, firsts, counts, lengths, data = answer
             first = of_array(head)["next"]
             yield from split_ranges(ranges, firsts, counts, lengths, data, layout)

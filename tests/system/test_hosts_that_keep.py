@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import redis
 
+from hakoiri.worker.transport.names import input_key
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
 
@@ -112,6 +114,18 @@ def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoi
         if "redis" not in process.name():
             process.kill()
     assert_goes_on(hakoiri, running)
+
+
+def test_a_host_that_dies_as_it_is_given_its_ranges_is_given_them_again(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
+    process.suspend()
+    running = hakoiri.start("run", *SPACES[0], *hosts.arguments("--json"))
+    with redis.Redis.from_url(hosts.url) as client:
+        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
+    process.kill()
+    finished = running.finish()
+    assert (finished.code, "dealing out is begun anew" in finished.stderr) == (0, True), finished
+    assert_as_by_threads(hakoiri, finished.json["run"], *SPACES[0])
 
 
 @SLOW

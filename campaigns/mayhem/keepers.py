@@ -1,0 +1,156 @@
+"""Runs that hosts keep: kills of everybody who takes part in one, at random moments."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar
+
+import psutil
+
+from campaigns.mayhem.scene import Disturbed, Scene
+from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.works import Work
+from hakoiri.worker.transport.connection import living_hosts
+from tests.system.helpers import Running, wait_until
+from tests.system.servers import RedisServer
+
+_MOST_BLOWS = 4
+#: By hosts a run takes so many times what it takes by threads, the start included.
+_LONGER = 4
+_LEAST_STILL, _MOST_STILL = 1.0, 10.0
+_KEPT = ("--hosts", "all", "--farm-from", "1")
+
+
+class _Hosts:
+    """Two or three hosts of one thread, each with its directory, and the command that drives the run.
+
+    The second host has a data Redis of its own; others may have one.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        scene.redis = RedisServer(scene.place / "redis")
+        scene.ended.callback(scene.redis.close)
+        scene.url = scene.redis.url
+        self._own = [True, *(scene.chance.random() < 0.5 for _ in range(scene.chance.randint(1, 2)))]
+        scene.hosts = [self._start(number) for number in range(len(self._own))]
+        wait_until(lambda: len(living_hosts(scene.one_redis.client)) == len(self._own), what="the hosts")
+        self.running = scene.drive()
+
+    def _start(self, number: int) -> Running:
+        scene, own = self._scene, ("--data-redis", "auto") if self._own[number] else ()
+        line = ("worker", "--store", str(self.directory(number)), *own)
+        return scene.hakoiri.start(*line, env={"HAKOIRI_REDIS": scene.url})
+
+    def directory(self, number: int) -> str:
+        """The directory of a host."""
+        return str(self._scene.place / f"host-{number}")
+
+    def kill_process(self) -> None:
+        """SIGKILL to the process of one host; its supervisor starts another."""
+        self._scene.kill_one(data_redis=False)
+
+    def kill_data_redis(self) -> None:
+        """SIGKILL to a data Redis."""
+        self._scene.kill_one(data_redis=True)
+
+    def kill_host(self) -> None:
+        """SIGKILL to all processes of a host, which is started again on its directory."""
+        number = self._scene.chance.randrange(len(self._own))
+        self._scene.hosts[number].end()
+        self._scene.hosts[number] = self._start(number)
+
+    def kill_redis(self) -> None:
+        """SIGKILL to the Redis of the queue, which comes back empty."""
+        self._scene.restart_redis(wipe=True)
+
+    def kill_coordinator(self) -> None:
+        """SIGKILL to the command that drives the run; another one goes on."""
+        self.running.kill()
+        self.running = self._scene.drive()
+
+    def kill_all(self) -> None:
+        """SIGKILL to all of these at once."""
+        self.running.kill()
+        for host in self._scene.hosts:
+            host.end()
+        self.kill_redis()
+        self._scene.hosts = [self._start(number) for number in range(len(self._own))]
+        self.await_one()
+        self.running = self._scene.drive()
+
+    def await_one(self) -> None:
+        """Return when a host lives."""
+        wait_until(lambda: living_hosts(self._scene.one_redis.client), what="a host")
+
+    def stop(self) -> None:
+        """SIGSTOP to the process of a host, and SIGCONT some seconds later."""
+        for process in self._scene.children(data_redis=False)[:1]:
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+                time.sleep(self._scene.chance.uniform(_LEAST_STILL, _MOST_STILL))
+                process.resume()
+
+
+_BLOWS = {
+    "process of a host": _Hosts.kill_process,
+    "host with all its processes": _Hosts.kill_host,
+    "data Redis": _Hosts.kill_data_redis,
+    "Redis of the queue": _Hosts.kill_redis,
+    "coordinator": _Hosts.kill_coordinator,
+    "host stopped": _Hosts.stop,
+}
+
+
+def _struck(*blows: Callable[[_Hosts], None]) -> Callable[[Scene], None]:
+    """A way that deals some of `blows` at random moments."""
+
+    def way(scene: Scene) -> None:
+        hosts = _Hosts(scene)
+        for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
+            if not scene.let_work(hosts.running, scene.seconds * _LONGER):
+                scene.outcome.figures["late"] += 1
+                break
+            blow = scene.chance.choice(blows)
+            scene.survived(partial(blow, hosts), lambda: hosts.running)
+        scene.finish_at_last(hosts.running, hosts.await_one)
+        scene.outcome.figures["middle"] = scene.outcome.figures["stood"]
+        if left := [path.parent.name for path in scene.place.glob("host-*/run-*")]:
+            scene.outcome.faults.append(f"what was brought home is left at {', '.join(left)}")
+
+    return way
+
+
+class Keepers(Disturbed):
+    """A trial is a run that hosts keep, and one to four blows to one of those who take part."""
+
+    name, usual, short = "keepers", 56, (6,)
+    headings = ("who is killed", "run")
+    crossed = "blows"
+    works: ClassVar = {
+        work.name: work
+        for work in (
+            Work("tiles 2x5", ("run", "tiles", "-o", "rows=2", "-o", "columns=5"), farmed=_KEPT),
+            Work("pancakes 9", ("run", "pancakes", "-o", "n=9"), farmed=_KEPT),
+            Work("gap 5, directed", ("run", "gap", "-o", "ranks=5"), farmed=_KEPT),
+            Work("gap 6, directed, wide keys", ("run", "gap", "-o", "ranks=6"), farmed=_KEPT),
+        )
+    }
+    ways: ClassVar = {name: _struck(blow) for name, blow in _BLOWS.items()} | {
+        "any of these, one by one": _struck(*_BLOWS.values()),
+        "all at once": _struck(_Hosts.kill_all),
+    }
+    measures: ClassVar = {
+        "blows": Measure("kills"),
+        "late": Measure("after its end"),
+        "stood": Measure("seconds until it went on", most=True),
+        "middle": Measure("median of these", middle=True),
+    }
+    text = """\
+A run of which two or three hosts keep the layers (`worker --store`), some with a data Redis, and one to four kills
+(SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT) at random moments: of the process of a host; of its supervisor with all
+that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
+comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
+layers and digests those of an undisturbed run by threads, `hakoiri verify` must agree, and nothing may be left at the
+hosts. *Seconds until it went on* are those to the coordinator's next commit, the start of who was killed included."""
