@@ -17,9 +17,9 @@ from pathlib import Path
 import redis
 from rq.worker import DequeueStrategy
 
-from hakoiri.puzzles.errors import PuzzleError, visible
+from hakoiri.puzzles.errors import HakoiriError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
-from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
+from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
 from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
 from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
@@ -41,7 +41,7 @@ def main() -> None:
         with suppress(OSError):  # A log that cannot be written must not look like another end.
             print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
         sys.exit(os.EX_TEMPFAIL)
-    except (redis.RedisError, PuzzleError, WorkerError, ValueError) as error:
+    except (redis.RedisError, HakoiriError, ValueError) as error:
         sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")
 
 

@@ -2,23 +2,35 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+import redis
 
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.engine.environment import Environment
+from hakoiri.storage.errors import DiskFullError, NotWritableError
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import FORMAT_VERSION
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest, as_array, of_array
 from hakoiri.worker.hosts.wire import Inbox, Outbox, pack_message, unpack_message
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from tests.system.helpers import PATIENCE_SECONDS
 
 DEPTH, HOSTS, RANGES = 7, 3, 10
 OWNERS = [number % HOSTS for number in range(RANGES)]
@@ -131,6 +143,13 @@ def test_blocks_of_another_length_are_refused() -> None:
             unpack_message(pack_arrays([*arrays, changed, data]), layout)
 
 
+def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
+    outbox = Outbox(lambda *_: None, OWNERS, HOSTS, 0)
+    outbox.give_up()
+    outbox._thread.join(PATIENCE_SECONDS)
+    assert not outbox._thread.is_alive()
+
+
 REQUEST = HostRequest({"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, [3, 4], 1, 2)
 
 
@@ -143,7 +162,9 @@ def test_a_request_is_read_as_it_was_written() -> None:
     "changes",
     [
         {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
-        {"partition": None}, {"manifest": []}, {"expected": [True, "x"]},
+        {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
+        {"owners": [0, 1, 1]}, {"partition": [0]}, {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"first": -1},
+        {"expected": [3, -1]},
     ],
     ids=str,
 )  # fmt: skip
@@ -158,6 +179,66 @@ def test_a_run_lies_within_the_directory_of_its_host_whatever_it_is_called(name:
         directory = host._directory_of(replace(REQUEST, manifest={"run": name}))
     assert directory.parent == tmp_path / "host"
     assert re.fullmatch(r"run-[\w-]{0,40}-[0-9a-f]{12}", directory.name, re.ASCII)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    """A host of one thread."""
+    with closing(Host(tmp_path / "host", 1)) as found:
+        yield found
+
+
+def asked(host: Host, task: str, *keys: Keys, **changes: Any) -> list[Array]:
+    """Its answer to a request for layer 1 of a small run, all of which it keeps, with some fields changed."""
+    spec = PuzzleSpec("pancakes", {"n": "4"})
+    manifest = Manifest(FORMAT_VERSION, "a", "", spec.as_dict(), 1, "u32", "explore").as_dict()
+    request = HostRequest(manifest, ["x"], 0, [0], [0, 0], [0], 1)
+    with redis.Redis() as nobody:
+        return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), Depots(nobody))
+
+
+@pytest.mark.parametrize(
+    ("changes", "keys"),
+    [
+        ({"partition": [0, 300]}, []), ({"partition": [-1, 0]}, []),
+        ({"partition": [0, 0, 5, 5], "owners": [0] * 3}, []), ({"partition": [0, 0, 1 << 40], "owners": [0, 0]}, []),
+        ({}, [3, 2, 1]), ({}, [1, 1]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_ranges_and_keys_that_cannot_be_kept_are_refused(
+    changes: dict[str, object], keys: list[int], host: Host
+) -> None:
+    with pytest.raises(PayloadError, match="not readable"):
+        asked(host, "host-take", np.array(keys or [0], dtype=np.uint32), **changes)
+    with pytest.raises(PayloadError, match="not readable"):
+        asked(host, "host-take", np.zeros(1, dtype=np.uint64))
+    asked(host, "host-take", np.array([0], dtype=np.uint32))
+
+
+def test_a_host_goes_on_after_a_disk_was_full(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = np.array([0], dtype=np.uint32)
+    with monkeypatch.context() as full, pytest.raises(DiskFullError):
+        full.setattr(Environment, "write", partial(_fail, Environment.write))
+        asked(host, "host-take", keys)
+    asked(host, "host-take", keys)
+    with monkeypatch.context() as full, pytest.raises(DiskFullError):
+        full.setattr(Environment, "write", partial(_fail, Environment.write))
+        asked(host, "host-take", keys)
+    asked(host, "host-take", keys)
+    head, *_ = asked(host, "host-give", depth=0, most=1)
+    assert of_array(head) == {"next": 1}
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise DiskFullError("the disk is full")
+
+
+def test_a_directory_that_cannot_be_one_of_a_host_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for directory in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/hakoiri")):
+        with pytest.raises(NotWritableError):
+            Host(directory, 1)
 
 
 def test_a_host_keeps_its_name(tmp_path: Path) -> None:

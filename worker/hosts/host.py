@@ -13,14 +13,14 @@ from typing import TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
-from hakoiri.storage.engine.environment import refuse_network_file_system
-from hakoiri.storage.engine.files import write_file
+from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
+from hakoiri.storage.engine.files import flush, naming, write_file
+from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import RunHeldError
 from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest, State
 from hakoiri.storage.ledger.records import pack_record
-from hakoiri.storage.names import DATA_FILE
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import shares_within
@@ -34,7 +34,7 @@ from hakoiri.worker.transport.depots import Depots
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
 _Made = TypeVar("_Made")
-_NAME_FILE = "host"
+_NAME_FILE, _HALF = "host", "making"
 _NAME = re.compile(r"[\w.-]{1,200}")
 #: What a step takes however little memory it may.
 _LEAST_BYTES = 24_000_000
@@ -65,8 +65,7 @@ class Host:
     tasks = HOST_TASKS
 
     def __init__(self, directory: Path, threads: int) -> None:
-        refuse_network_file_system(directory)
-        directory.mkdir(parents=True, exist_ok=True)
+        require_store(directory)
         self._directory, self._threads = directory, threads
         self._resources, self._parts = ExitStack(), dict[Path, Part]()
         try:
@@ -95,7 +94,12 @@ class Host:
             "host-merge": lambda: part.merge(request),
             "host-give": lambda: part.give(request),
         }
-        return answers[task]()
+        try:
+            return answers[task]()
+        except Exception:
+            # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
+            self._parts.pop(directory).close()
+            raise
 
     def close(self) -> None:
         """Leave what is committed."""
@@ -114,15 +118,31 @@ class Host:
 
     def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part:
         if directory not in self._parts:
-            if not (directory / DATA_FILE).exists():
-                shutil.rmtree(directory, ignore_errors=True)
-                directory.mkdir()
-                begin_books(directory, Manifest.from_dict(request.manifest), State(), {})
+            if not directory.exists():
+                self._begin(directory, Manifest.from_dict(request.manifest))
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             memory = request.memory or available_memory() // 2
             shares = shares_within(memory, puzzle.layout.bytes, self._threads, None, _LEAST_BYTES)
             self._parts[directory] = Part(directory, puzzle, threads, shares, depots)
         return self._parts[directory]
+
+    def _begin(self, directory: Path, manifest: Manifest) -> None:
+        """Make the part of a run, which is there as a whole or not at all."""
+        half = self._directory / _HALF
+        shutil.rmtree(half, ignore_errors=True)
+        with translated(directory):
+            half.mkdir()
+            begin_books(half, manifest, State(), {})
+            half.rename(directory)
+            flush(self._directory)
+
+
+def require_store(directory: Path) -> None:
+    """Make the directory of a host; `NotWritableError` if it cannot be one."""
+    refuse_network_file_system(directory)
+    with naming(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    require_writable(directory)
 
 
 def _name_in(directory: Path) -> str:

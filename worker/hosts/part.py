@@ -21,7 +21,7 @@ import redis
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.keys.order import slice_between, sort_keys
+from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
 from hakoiri.storage.layers.blocks import Coded, code_keys, join_blocks, join_coded
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
@@ -61,9 +61,12 @@ class Part:
 
     def __init__(self, directory: Path, puzzle: Puzzle, threads: Threads, shares: Shares, depots: Depots) -> None:
         self._puzzle, self._threads, self.shares, self._depots = puzzle, threads, shares, depots
-        self._resources = ExitStack()
-        self._resources.enter_context(RunLock(directory))
-        self.store = self._resources.enter_context(RunStore(directory, writable=True))
+        with ExitStack() as opened:
+            opened.enter_context(RunLock(directory))
+            self.store = opened.enter_context(RunStore(directory, writable=True))
+            if self.store.layout != puzzle.layout:
+                raise TaskError("the manifest of the run and its puzzle have keys of other kinds")
+            self._resources = opened.pop_all()
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: _Step | None = None
@@ -80,6 +83,8 @@ class Part:
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
         """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is."""
+        if not all(self.store.layout.holds(keys) and is_increasing(keys) for keys in layers):
+            raise PayloadError("a request is not readable: its layers are no increasing keys")
         self._drop_from(0)
         self.store.erase(CLOSED)
         self.store.erase(META, CLOSED_KEY)
@@ -273,5 +278,6 @@ class _Step:
         return record.as_dict() | {"waited": waited}
 
     def close(self) -> None:
-        """Take no messages any more, and remove what was spilled."""
+        """Take and send no messages any more."""
         self._inbox.close()
+        self._outbox.give_up()

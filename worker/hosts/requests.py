@@ -13,6 +13,8 @@ from hakoiri.worker.tasks import Array, Arrays
 
 #: What may be asked, by name: take layers, expand, merge, give blocks, let go.
 HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-give", "host-leave")
+#: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
+_MOST_DEPTH = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ class HostRequest:
         lists = (found.depots, found.partition, found.owners, found.expected)
         if not all(type(each) is int for values in lists for each in values):
             raise PayloadError("a request is not readable: its lists hold other things than numbers")
-        if not 0 <= found.me < len(found.hosts) == len(found.depots):
+        hosts = len(found.hosts)
+        if not 0 <= found.me < hosts == len(found.depots) or not all(0 <= owner < hosts for owner in found.owners):
             raise PayloadError("a request is not readable: it is for none of its hosts")
+        if len(found.partition) != len(found.owners) + 1:
+            raise PayloadError("a request is not readable: its ranges are not those of its hosts")
+        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, found.first, found.most, *found.expected, 0) < 0:
+            raise PayloadError("a request is not readable: a number of it is out of bounds")
         return found
 
 

@@ -7,8 +7,9 @@ its receiver has to believe: the blocks have checksums, and whoever sent how man
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
-from queue import Queue
+from queue import Full, Queue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class Outbox:
         self._bytes, self._sent = [0] * hosts, [0] * hosts
         self.sent_bytes = 0
         self._error: BaseException | None = None
+        self._given_up = False
         self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
         self._thread.start()
@@ -58,6 +60,12 @@ class Outbox:
         self._raise()
         return self._sent
 
+    def give_up(self) -> None:
+        """Send nothing more; the thread ends in a moment."""
+        self._given_up = True
+        with suppress(Full):
+            self._queue.put_nowait(None)
+
     def _post(self, owner: int) -> None:
         self._raise()
         message = pack_message(self._me, self._sent[owner], self._parts[owner])
@@ -68,6 +76,8 @@ class Outbox:
 
     def _run(self) -> None:
         while (following := self._queue.get()) is not None:
+            if self._given_up:
+                return
             # After an error the rest is passed over, so that nobody waits for ever.
             if self._error is None:
                 try:
@@ -98,15 +108,19 @@ class Inbox:
 
     def await_all(self, expected: Sequence[int], seconds: float) -> None:
         """Return when so many messages of each host are taken in; `PayloadError` if none comes for so many seconds."""
-        wanted = {(sender, number) for sender, count in enumerate(expected) for number in range(count)}
+
+        def missing() -> int:
+            counts = dict(enumerate(expected))
+            return sum(expected) - sum(0 <= number < counts.get(sender, 0) for sender, number in self._seen)
+
         with self._changed:
-            while missing := wanted - self._seen:
+            while count := missing():
                 if self._error is not None:
                     raise self._error
                 before = len(self._seen)
                 self._changed.wait(seconds)
                 if len(self._seen) == before and self._error is None:
-                    raise PayloadError(f"{len(missing)} messages of other hosts have not come")
+                    raise PayloadError(f"{count} messages of other hosts have not come")
 
     def close(self) -> None:
         """Take in no more; the thread ends in a moment."""

@@ -6,6 +6,7 @@ range of each cell. So finding a range is one look-up, and ranges are cut where 
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints
+from hakoiri.worker.errors import PayloadError
 
 #: A table of 2^13 cells of two bytes stays in the first-level cache.
 _CELL_BITS = 13
 _MOST_RANGES = 1 << 12
 _WORD_BITS = 64
+#: No key has more bits.
+_MOST_SHIFT = 256
 #: Most bits of the number of a cell before its base is subtracted.
 _CELL_NUMBER_BITS = 62
 
@@ -54,7 +58,12 @@ class Partition:
 
     @classmethod
     def of_numbers(cls, numbers: NDArray[np.int64]) -> "Partition":
-        base, shift, *cuts = numbers.tolist()
+        """The inverse; `PayloadError` for numbers that cut no keys."""
+        base, shift, *cuts = numbers.tolist() if len(numbers) > 1 else (-1, 0)
+        cells = pairwise([0, *cuts, 1 << _CELL_BITS])
+        fits = 0 <= base < 1 << _CELL_NUMBER_BITS and 0 <= shift < _MOST_SHIFT
+        if not fits or any(cut >= following for cut, following in cells):
+            raise PayloadError("ranges are not readable: their cuts do not increase")
         return cls(base, shift, tuple(cuts))
 
     def as_dict(self) -> dict[str, Any]:

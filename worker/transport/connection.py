@@ -185,7 +185,8 @@ class HostBeat(NamedTuple):
     def read(cls, text: str) -> "HostBeat | None":
         """The inverse of `str`; ``None`` for anything else."""
         parts = text.split(" ")
-        return cls(parts[0], int(parts[1]), parts[2]) if len(parts) == 3 and parts[1].isdecimal() else None
+        known = len(parts) == 3 and re.fullmatch(r"\d{1,9}", parts[1])
+        return cls(parts[0], int(parts[1]), parts[2]) if known else None
 
 
 def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:

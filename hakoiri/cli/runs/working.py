@@ -88,7 +88,7 @@ def worker(
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker import main
-    from hakoiri.worker.hosts.host import STORE, THREADS
+    from hakoiri.worker.hosts.host import STORE, THREADS, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.depots import DATA_REDIS
@@ -101,6 +101,8 @@ def worker(
         raise typer.BadParameter(
             "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
         )
+    if store is not None:
+        require_store(store)
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
         more = {} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
