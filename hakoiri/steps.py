@@ -36,7 +36,8 @@ WORDS: dict[Do, tuple[str, str, str]] = {
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
 _ARGUMENTS = {name: f"{name}=" for name in ("data", "diameters", "layers", "merge_mirrors", "start", "until_goal")} | {
-    "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
+    "hosts": "resources=Resources(hosts=)", "memory": "resources=Resources(memory=)", "option": "options=",
+    "redis": "resources=Resources(redis=)",
 }  # fmt: skip
 #: Questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
 _COMMANDS = {"farthest": "path --to farthest", "strong components": "components --strong"}

@@ -62,6 +62,8 @@ SAID = {
         "",
     ),
     Step("name file", "jugs.py:Jugs"): ("type --puzzle PATH/jugs.py:Jugs", "type puzzle='PATH/jugs.py:Jugs'"),
+    Step("host", "DIR"): ("start each host with its directory: hakoiri worker --store DIR", ""),
+    Step("give", "hosts", "all"): ("give --hosts all", "give resources=Resources(hosts=)"),
     Step("worker with", "jugs.py:Jugs"): ("start workers with: hakoiri worker --puzzle jugs.py:Jugs", ""),
 }
 

@@ -67,12 +67,16 @@ class Host:
     def __init__(self, directory: Path, threads: int) -> None:
         require_store(directory)
         self._directory, self._threads = directory, threads
-        self._resources, self._parts = ExitStack(), dict[Path, Part]()
-        try:
-            self._resources.enter_context(RunLock(directory))
-        except RunHeldError as error:
-            raise TaskError(f"{directory} is in use by another process of a host", Step("change", "store")) from error
-        self.name, self._process = _name_in(directory), f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._parts, self._process = dict[Path, Part](), f"{os.getpid()}-{secrets.token_hex(4)}"
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(RunLock(directory))
+            except RunHeldError as error:
+                raise TaskError(
+                    f"{directory} is in use by another process of a host", Step("change", "store")
+                ) from error
+            self.name = _name_in(directory)
+            self._resources = stack.pop_all()
 
     def beat(self, url: str) -> str:
         """What its heartbeat says; `url` is that of its data Redis."""

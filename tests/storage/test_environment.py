@@ -1,0 +1,24 @@
+"""File systems on which a run must not lie."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.errors import NotWritableError
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "lustre", "gpfs", "beegfs", "dvs", "wekafs", "NFS"])
+def test_network_file_systems_are_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "local"
+    mounts = [("/", "ext4"), (str(tmp_path), kind), (str(inner), "ext4")]
+    found = [SimpleNamespace(mountpoint=where, fstype=what) for where, what in mounts]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: found)
+    with pytest.raises(NotWritableError, match=f"network file system \\({kind}\\)") as refusal:
+        refuse_network_file_system(tmp_path / "data" / "runs")
+    assert refusal.value.steps == (Step("change", "data"),)
+    refuse_network_file_system(inner / "data")
+    refuse_network_file_system(Path("/elsewhere"))
