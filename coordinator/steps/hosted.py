@@ -24,10 +24,10 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.blocks import Coded, decode
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
 from hakoiri.storage.layers.readers import Layer, all_keys
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields, typed_fields
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields
 from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.hosts.requests import HostRequest, of_array
+from hakoiri.worker.hosts.requests import HostExpanded, HostGiven, HostMerged, HostRequest, read_answer
 from hakoiri.worker.hosts.wire import split_ranges
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import partition_by
@@ -130,34 +130,35 @@ class Hosting:
     def _made(self, depth: Depth, expanded: int) -> LayerRecord:
         self._attempt += 1
         hosts = self._dealt.hosts
-        told = {host: of_array(arrays[0]) for host, arrays in self._ask("host-expand", depth).items()}
-        if (found := sum(answer["size"] for answer in told.values())) != expanded:
+        asked = self._ask("host-expand", depth)
+        told = {host: read_answer(HostExpanded, arrays[0]) for host, arrays in asked.items()}
+        if any(len(answer.sent) != len(hosts) for answer in told.values()):
+            raise PayloadError("the answer of a host is not readable: it knows other hosts")
+        if (found := sum(answer.size for answer in told.values())) != expanded:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
-        fields = {host: {"expected": [told[other]["sent"][n] for other in hosts]} for n, host in enumerate(hosts)}
+        fields = {host: {"expected": [told[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)}
         answers = self._ask("host-merge", depth, fields)
-        merged = {host: of_array(arrays[0]) for host, arrays in answers.items()}
-        parts = [_record_of(merged[host]) for host in hosts]
+        merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
         self._note(told, merged)
-        lanes = NOTHING
+        lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
         return LayerRecord(
             depth, sum(part.size for part in parts), digest_text(lanes), sum(part.goals for part in parts),
-            sum(part.stored_bytes for part in parts), 0, self._store.state.session,
-            total_flow(int(answer["flow"], 16) for answer in told.values()), hosted=True,
+            sum(part.stored for part in parts), 0, self._store.state.session,
+            total_flow(answer.flow for answer in told.values()), hosted=True,
         )  # fmt: skip
 
-    def _note(self, told: dict[str, dict[str, Any]], merged: dict[str, dict[str, Any]]) -> None:
+    def _note(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""
-        places, seconds = self._session.places, [float(answer["seconds"]) for answer in told.values()]
+        places, seconds = self._session.places, [answer.seconds for answer in told.values()]
         places.slowest += max(seconds)
         places.mean += sum(seconds) / len(seconds)
         for number, host in enumerate(self._dealt.hosts):
-            made = merged[host]
+            expanded, made = told[host], merged[host]
             places.add_kept(
-                host, ranges=self._dealt.owners.count(number), threads=int(told[host]["threads"]),
-                configurations=int(made["size"]), stored=int(made["stored_bytes"]), sent=int(told[host]["bytes"]),
-                waited=float(made["waited"]),
+                host, ranges=self._dealt.owners.count(number), threads=expanded.threads, configurations=made.size,
+                stored=made.stored, sent=expanded.bytes, waited=made.waited,
             )  # fmt: skip
 
     # The way home
@@ -198,7 +199,10 @@ class Hosting:
             fields = {host: {"first": first, "most": _GIVEN_BYTES}}
             answer = self._insist("giving", partial(self._ask, "host-give", depth, fields))[host]
             head, ranges, firsts, counts, lengths, data = answer
-            first = of_array(head)["next"]
+            following = read_answer(HostGiven, head).following
+            if following <= first:
+                raise PayloadError(f"the answer of host {host} is not readable: it gives nothing")
+            first = following
             yield from split_ranges(ranges, firsts, counts, lengths, data, layout)
 
 
@@ -212,10 +216,3 @@ def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:
         # tiles: 1.46 times the mean by the first layer of 50,000).
         return np.linspace(0, puzzle.total - 1, _EVENLY).astype(puzzle.layout.dtype)
     return keys
-
-
-def _record_of(fields: dict[str, Any]) -> LayerRecord:
-    try:
-        return LayerRecord(**typed_fields(LayerRecord, fields))
-    except TypeError as error:
-        raise PayloadError(f"the answer of a host is not readable: {error}") from error

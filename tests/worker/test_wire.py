@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,7 +25,15 @@ from hakoiri.storage.names import FORMAT_VERSION
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.hosts.requests import HostRequest, as_array, of_array
+from hakoiri.worker.hosts.requests import (
+    HostExpanded,
+    HostGiven,
+    HostMerged,
+    HostRequest,
+    as_array,
+    of_array,
+    read_answer,
+)
 from hakoiri.worker.hosts.wire import Inbox, Outbox, pack_message, unpack_message
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
@@ -250,6 +258,25 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
     (tmp_path / "host" / "host").write_text("two words\n", encoding="utf-8")
     with pytest.raises(TaskError, match="does not hold the name of a host"):
         Host(tmp_path / "host", 1)
+
+
+def test_answers_are_read_as_they_were_written() -> None:
+    for answer in (
+        HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900),
+        HostMerged(5, 1, "0" * 32, 9, 0.0),
+        HostGiven(4),
+    ):
+        assert read_answer(type(answer), as_array(asdict(answer))) == answer
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"size": "5"}, {"size": None}, {"size": 1 << 63, "more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}],
+)
+def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
+    answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900))
+    with pytest.raises(PayloadError, match="the answer of a host is not readable"):
+        read_answer(HostExpanded, as_array(answer | changes))
 
 
 def test_what_is_no_map_is_refused() -> None:

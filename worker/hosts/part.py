@@ -10,11 +10,10 @@ coordinator has not committed is dropped with the next request.
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
-from typing import Any
 
 import numpy as np
 import redis
@@ -36,7 +35,7 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import RangeStep, Sample
-from hakoiri.worker.hosts.requests import HostRequest, as_array
+from hakoiri.worker.hosts.requests import HostExpanded, HostGiven, HostMerged, HostRequest, as_array
 from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import Partition
@@ -108,7 +107,7 @@ class Part:
             there = self.store.state.depth
             raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
         self._step = step = _Step(self, request, session)
-        return [as_array(step.expand())]
+        return [as_array(asdict(step.expand()))]
 
     def merge(self, request: HostRequest) -> list[Array]:
         """Merge the own ranges of layer `request.depth`, durable on return; its figures."""
@@ -117,7 +116,7 @@ class Part:
             raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
         figures = step.merge(request.expected)
         self._abandon()
-        return [as_array(figures)]
+        return [as_array(asdict(figures))]
 
     def give(self, request: HostRequest) -> list[Array]:
         """The blocks of the own ranges of a layer, from range `request.first` on: as many ranges as fit."""
@@ -133,7 +132,7 @@ class Part:
             number += 1
         coded = join_coded(parts)
         data = np.frombuffer(coded.data, dtype=np.uint8)
-        return [as_array({"next": number}), np.array(ranges, dtype=np.int64), *coded[:3], data]
+        return [as_array(asdict(HostGiven(number))), np.array(ranges, dtype=np.int64), *coded[:3], data]
 
     # What a step needs
 
@@ -256,7 +255,7 @@ class _Step:
         mine = names[request.me], request.depots[request.me]
         self._inbox = Inbox(lambda: part.receive(*mine), put, part.store.layout)
 
-    def expand(self) -> dict[str, Any]:
+    def expand(self) -> HostExpanded:
         """Expand all: how many keys, the flow of all moves, the seconds, the messages to each host and their bytes."""
         size, flow, began = 0, 0, monotonic()
         if self._part.layer(self.depth - 1).size:
@@ -265,17 +264,17 @@ class _Step:
                 size, flow = size + made.size, total_flow([flow, made.flow]) or 0
             self._ranges.send_away()
         seconds, threads = monotonic() - began, self._part.shares.workers
-        sent = {"sent": self._outbox.close(), "bytes": self._outbox.sent_bytes}
-        return {"size": size, "flow": hex(flow), "seconds": seconds, "threads": threads} | sent
+        sent = self._outbox.close()
+        return HostExpanded(size, flow, seconds, threads, sent, self._outbox.sent_bytes)
 
-    def merge(self, expected: list[int]) -> dict[str, Any]:
+    def merge(self, expected: list[int]) -> HostMerged:
         """Merge all once every message is in; the figures of the layer here."""
         began = monotonic()
         self._inbox.await_all(expected, _PATIENCE_SECONDS)
         waited = monotonic() - began
         record = self._part.keep(self.depth, chain.from_iterable(self._ranges.merge(0, lambda: True)))
         self._part.commit(self.depth)
-        return record.as_dict() | {"waited": waited}
+        return HostMerged(record.size, record.goals, record.digest, record.stored_bytes, waited)
 
     def close(self) -> None:
         """Take and send no messages any more."""

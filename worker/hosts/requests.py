@@ -1,8 +1,7 @@
 """What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgpack
 import numpy as np
@@ -11,6 +10,7 @@ from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 
+_Answer = TypeVar("_Answer")
 #: What may be asked, by name: take layers, expand, merge, give blocks, let go.
 HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-give", "host-leave")
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
@@ -65,6 +65,39 @@ class HostRequest:
         return found
 
 
+@dataclass(frozen=True)
+class HostExpanded:
+    """What a host says when it has expanded: how many keys, and how long it took with how many threads.
+
+    `sent` counts its messages to each host, `bytes` those of all of them; `flow` is that of all moves.
+    """
+
+    size: int
+    flow: int
+    seconds: float
+    threads: int
+    sent: list[int]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class HostMerged:
+    """What a host says of its part of a layer, which is committed; `waited` is for how long it had to wait for others."""
+
+    size: int
+    goals: int
+    digest: str
+    stored: int
+    waited: float
+
+
+@dataclass(frozen=True)
+class HostGiven:
+    """What a host says with blocks: the `following` range, from which it has not given any yet."""
+
+    following: int
+
+
 def as_array(fields: dict[str, Any]) -> Array:
     """A map as an array."""
     return np.frombuffer(msgpack.packb(fields, use_bin_type=True), dtype=np.uint8)
@@ -81,9 +114,9 @@ def of_array(array: Array) -> dict[str, Any]:
     return fields
 
 
-def numbers_of(fields: dict[str, Any], names: Sequence[str]) -> list[int]:
-    """The whole numbers of some names; `PayloadError` where one is missing or something else."""
-    values = [fields.get(name) for name in names]
-    if not all(type(value) is int for value in values):
-        raise PayloadError(f"an answer is not readable: {', '.join(names)} are not all numbers")
-    return values  # type: ignore[return-value]
+def read_answer(kind: type[_Answer], array: Array) -> _Answer:
+    """An answer that is a map; `PayloadError` for anything else."""
+    try:
+        return kind(**all_fields(kind, of_array(array)))
+    except TypeError as error:
+        raise PayloadError(f"the answer of a host is not readable: {error}") from error
