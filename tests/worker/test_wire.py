@@ -235,7 +235,7 @@ def test_a_host_goes_on_after_a_disk_was_full(host: Host, monkeypatch: pytest.Mo
         asked(host, "host-take", keys)
     asked(host, "host-take", keys)
     head, *_ = asked(host, "host-give", depth=0, most=1)
-    assert of_array(head) == {"next": 1}
+    assert read_answer(HostGiven, head) == HostGiven(1)
 
 
 def _fail(*_: object, **__: object) -> None:
@@ -261,22 +261,26 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
 
 
 def test_answers_are_read_as_they_were_written() -> None:
-    for answer in (
-        HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900),
-        HostMerged(5, 1, "0" * 32, 9, 0.0),
-        HostGiven(4),
-    ):
+    expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900)
+    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 0.0), HostGiven(4)):
         assert read_answer(type(answer), as_array(asdict(answer))) == answer
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"size": "5"}, {"size": None}, {"size": 1 << 63, "more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}],
+    [{"size": "5"}, {"size": None}, {"more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}],
 )
 def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
     answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900))
     with pytest.raises(PayloadError, match="the answer of a host is not readable"):
         read_answer(HostExpanded, as_array(answer | changes))
+
+
+def test_a_digest_that_is_none_is_refused() -> None:
+    merged = asdict(HostMerged(5, 1, "0" * 32, 9, 0.0))
+    for digest in ("x" * 32, "", "0" * 15):
+        with pytest.raises(PayloadError, match="the answer of a host is not readable"):
+            read_answer(HostMerged, as_array(merged | {"digest": digest}))
 
 
 def test_what_is_no_map_is_refused() -> None:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgpack
 import numpy as np
 
+from hakoiri.storage.layers.digest import digest_text, lanes_in
 from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
@@ -82,13 +83,17 @@ class HostExpanded:
 
 @dataclass(frozen=True)
 class HostMerged:
-    """What a host says of its part of a layer, which is committed; `waited` is for how long it had to wait for others."""
+    """What a host says of its part of a layer, which is committed; `waited` are the seconds it waited for messages."""
 
     size: int
     goals: int
     digest: str
     stored: int
     waited: float
+
+    def __post_init__(self) -> None:
+        if digest_text(lanes_in(self.digest)) != self.digest:
+            raise ValueError(f"{self.digest!r} is no digest")
 
 
 @dataclass(frozen=True)
@@ -118,5 +123,5 @@ def read_answer(kind: type[_Answer], array: Array) -> _Answer:
     """An answer that is a map; `PayloadError` for anything else."""
     try:
         return kind(**all_fields(kind, of_array(array)))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise PayloadError(f"the answer of a host is not readable: {error}") from error
