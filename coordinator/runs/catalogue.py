@@ -260,6 +260,13 @@ def _lock_after_its_driver(directory: Path) -> RunLock:
         time.sleep(_LOOK_SECONDS)
 
 
+def keepers_of(directory: Path) -> list[str]:
+    """The hosts that keep parts of a run; none if it cannot be read."""
+    with suppress(OSError, StorageError), Ledger(directory) as ledger:
+        return ledger.keepers()
+    return []
+
+
 def delete_run(directory: Path) -> list[str]:
     """Remove a run, all its data, and the runs that belong to it; their names, and its own.
 

@@ -14,7 +14,7 @@ from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, dec
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS, HOSTS_KEY, LAYERS, META, block_key, number_key, split_block_key
+from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 
 #: Blocks read in one transaction at most: one that stayed open would keep old pages from being used again.
 _BATCH = 8
@@ -158,8 +158,8 @@ class RunStore(Ledger):
 
     def require_home(self) -> None:
         """`ElsewhereError` if hosts keep layers of the run."""
-        if self.read(META, HOSTS_KEY) is not None:
-            run, hosts = self.directory.name, self.read_record(META, HOSTS_KEY, "record of its hosts")["hosts"]
+        if hosts := self.keepers():
+            run = self.directory.name
             text = f"layers of run {run} are kept by {', '.join(hosts)} until it is complete"
             raise ElsewhereError(text, Step("give", "hosts", "all"), Step("resume", run))
 

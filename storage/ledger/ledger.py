@@ -26,6 +26,7 @@ from hakoiri.storage.names import (
     CREATED_FILE,
     DATABASES,
     FORMAT_VERSION,
+    HOSTS_KEY,
     LAYERS,
     LIMITS_KEY,
     MANIFEST_KEY,
@@ -255,6 +256,11 @@ class Ledger:
     def _refuse_if_poisoned(self) -> None:
         if (error := self._poisoned) is not None:
             raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.steps)
+
+    def keepers(self) -> list[str]:
+        """The hosts that keep layers of the run."""
+        kept = self.read(META, HOSTS_KEY) is not None
+        return [*self.read_record(META, HOSTS_KEY, "record of its hosts")["hosts"]] if kept else []
 
     def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
         """One record; `DamagedError` that names `what` if it is missing or broken."""

@@ -194,6 +194,10 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     assert f"host {name}" in refused.error
     assert "begin the run anew" in refused.error
     assert hakoiri.state().status == "interrupted"
+    # The part of the other one stays, and who deletes the run hears of it.
+    (left,) = hosts.store(0).glob("run-*")
+    deleted = hakoiri.here("delete", "last", "--yes")
+    assert f"remove {left.name.rpartition('-')[0]}-* from their directories" in deleted.stderr
 
 
 @SLOW

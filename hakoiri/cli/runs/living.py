@@ -102,7 +102,7 @@ def delete(
     Runs that belong to a deleted run (goal distances, eccentricities) and the certificate of a hunt are deleted too.
     """
     from hakoiri.coordinator.errors import RunError
-    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run
+    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run, keepers_of
 
     # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
@@ -115,8 +115,12 @@ def delete(
     deleted: list[str] = []
     for directory in directories.values():
         # One may have gone with the run that it belonged to.
+        keepers = keepers_of(directory)
         gone = [] if directory.name in deleted else delete_run(directory)
         deleted += gone
+        if keepers:
+            left = f"parts of it are left at {', '.join(keepers)}: remove run-{directory.name}-* from their directories"
+            stderr().print(Text(left))
         for name in [] if json else gone:
             stdout().print(f"{name} is deleted")
     if json:
