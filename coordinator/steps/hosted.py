@@ -74,17 +74,24 @@ class Hosting:
 
     @classmethod
     def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "Hosting":
-        """Deal out what layer `depth` is made of and compared with, the layer before it first; staged."""
+        """Deal out what layer `depth` is made of and compared with, the layer before it first; staged.
+
+        A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
+        """
+        hosting = _insist(session, "dealing out", lambda: cls._given_out(session, depth, known))
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._dealt))
+        session.observer.note(f"layers from {depth} on are kept by {', '.join(hosting._dealt.hosts)}")
+        return hosting
+
+    @classmethod
+    def _given_out(cls, session: Session, depth: Depth, known: list[Layer]) -> "Hosting":
         pool, layout = cast(HostPool, session.context.hosts), session.puzzle.layout
         hosts = pool.choose()
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         hosting = cls(session, pool, Dealt(hosts, partition.numbers.tolist(), owners))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
-        hosting._insist("dealing out", lambda: hosting._ask("host-take", depth, keys=layers))
-        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._dealt))
-        names = ", ".join(hosts)
-        session.observer.note(f"layers from {depth} on are kept by {names}")
+        hosting._ask("host-take", depth, keys=layers)
         return hosting
 
     def _ask(
@@ -112,20 +119,10 @@ class Hosting:
 
     def make(self, depth: Depth, expanded: int) -> LayerRecord:
         """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
-        record = self._insist(f"layer {depth}", lambda: self._made(depth, expanded))
+        record = _insist(self._session, f"layer {depth}", lambda: self._made(depth, expanded))
         if record.size:
             self._store.stage_layer(record)
         return record
-
-    def _insist(self, what: str, work: Callable[[], _Value]) -> _Value:
-        """What `work` gives, once no host is lost on the way; it may be done twice."""
-        while True:
-            try:
-                return work()
-            except HostLostError as lost:
-                self._session.observer.note(f"{lost}; {what} is begun anew")
-                self._session.control.check()
-                time.sleep(_PAUSE_SECONDS)
 
     def _made(self, depth: Depth, expanded: int) -> LayerRecord:
         self._attempt += 1
@@ -171,7 +168,7 @@ class Hosting:
                 self._session.tell(Progress(unit="", headline=f"layer {record.depth}: brought home from its hosts"))
                 self._collect_layer(record)
         # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
-        self._insist("leave", lambda: self._ask("host-leave", 0))
+        _insist(self._session, "taking leave", lambda: self._ask("host-leave", 0))
         self._store.erase(META, HOSTS_KEY)
         self._session.commit(self._store.state)
 
@@ -197,13 +194,24 @@ class Hosting:
         first, layout = 0, self._store.layout
         while first < len(self._dealt.owners):
             fields = {host: {"first": first, "most": _GIVEN_BYTES}}
-            answer = self._insist("giving", partial(self._ask, "host-give", depth, fields))[host]
+            answer = _insist(self._session, "giving", partial(self._ask, "host-give", depth, fields))[host]
             head, ranges, firsts, counts, lengths, data = answer
             following = read_answer(HostGiven, head).following
             if following <= first:
                 raise PayloadError(f"the answer of host {host} is not readable: it gives nothing")
             first = following
             yield from split_ranges(ranges, firsts, counts, lengths, data, layout)
+
+
+def _insist(session: Session, what: str, work: Callable[[], _Value]) -> _Value:
+    """What `work` gives, once no host is lost on the way; it may be done twice."""
+    while True:
+        try:
+            return work()
+        except HostLostError as lost:
+            session.observer.note(f"{lost}; {what} is begun anew")
+            session.control.check()
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:

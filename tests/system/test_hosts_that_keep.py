@@ -116,13 +116,19 @@ def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoi
     assert_goes_on(hakoiri, running)
 
 
-def test_a_host_that_dies_as_it_is_given_its_ranges_is_given_them_again(hakoiri: Hakoiri, hosts: Hosts) -> None:
+@pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])
+def test_a_host_that_dies_as_it_is_given_its_ranges_keeps_nobody(
+    stays_away: bool, hakoiri: Hakoiri, hosts: Hosts
+) -> None:
     (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
     process.suspend()
     running = hakoiri.start("run", *SPACES[0], *hosts.arguments("--json"))
     with redis.Redis.from_url(hosts.url) as client:
         wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
-    process.kill()
+    if stays_away:
+        hosts.started[1].supervisor.end()
+    else:
+        process.kill()
     finished = running.finish()
     assert (finished.code, "dealing out is begun anew" in finished.stderr) == (0, True), finished
     assert_as_by_threads(hakoiri, finished.json["run"], *SPACES[0])
