@@ -37,8 +37,10 @@ from hakoiri.worker.hosts.requests import (
 from hakoiri.worker.hosts.wire import Inbox, Outbox, pack_message, unpack_message
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.names import inbox_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from tests.system.helpers import PATIENCE_SECONDS
+from tests.system.servers import RedisServer
 
 DEPTH, HOSTS, RANGES = 7, 3, 10
 OWNERS = [number % HOSTS for number in range(RANGES)]
@@ -196,13 +198,15 @@ def host(tmp_path: Path) -> Iterator[Host]:
         yield found
 
 
-def asked(host: Host, task: str, *keys: Keys, **changes: Any) -> list[Array]:
+def asked(
+    host: Host, task: str, *keys: Keys, main: str | redis.Redis = "redis://127.0.0.1:1/0", **changes: Any
+) -> list[Array]:
     """Its answer to a request for layer 1 of a small run, all of which it keeps, with some fields changed."""
     spec = PuzzleSpec("pancakes", {"n": "4"})
     manifest = Manifest(FORMAT_VERSION, "a", "", spec.as_dict(), 1, "u32", "explore").as_dict()
     request = HostRequest(manifest, ["x"], 0, [0], [0, 0], [0], 1)
-    with redis.Redis() as nobody:
-        return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), Depots(nobody))
+    depots = Depots(redis.Redis.from_url(main) if isinstance(main, str) else main)
+    return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), depots)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +226,28 @@ def test_ranges_and_keys_that_cannot_be_kept_are_refused(
     with pytest.raises(PayloadError, match="not readable"):
         asked(host, "host-take", np.zeros(1, dtype=np.uint64))
     asked(host, "host-take", np.array([0], dtype=np.uint32))
+
+
+def test_a_manifest_with_other_keys_than_its_puzzle_is_refused_each_time(host: Host) -> None:
+    puzzle = PuzzleSpec("pancakes", {"n": "4"}).as_dict()
+    manifest = Manifest(FORMAT_VERSION, "a", "", puzzle, 1, "u128", "explore").as_dict()
+    for _ in range(2):
+        with pytest.raises(TaskError, match="keys of other kinds"):
+            asked(host, "host-take", np.array([0], dtype=np.uint32), manifest=manifest)
+
+
+def test_garbage_in_an_inbox_is_refused_at_once_and_the_layer_made_again(host: Host, tmp_path: Path) -> None:
+    with RedisServer(tmp_path / "redis") as server:
+        asked(host, "host-take", np.array([0], dtype=np.uint32), main=server.client)
+        garbage = [b"", b"garbage", pack_arrays([np.arange(3)]), pack_arrays([np.zeros(2, dtype=np.int64)] * 6)]
+        for attempt, each in enumerate(garbage):
+            server.client.rpush(inbox_key("s", "x", 1, attempt), each)
+            asked(host, "host-expand", main=server.client, attempt=attempt)
+            with pytest.raises(PayloadError, match="readable"):
+                asked(host, "host-merge", main=server.client, attempt=attempt, expected=[1])
+        asked(host, "host-expand", main=server.client, attempt=9)
+        (figures,) = asked(host, "host-merge", main=server.client, attempt=9, expected=[0])
+    assert of_array(figures)["size"] == 3
 
 
 def test_a_host_goes_on_after_a_disk_was_full(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
