@@ -46,6 +46,17 @@ By kills:
 - Levels of a tree that were broken off by a stop were kept, and made again.
 - Processes that compile kernels outlived a kill of the one that had started them.
 
+By kills of hosts that keep a run, and by hand:
+
+- The run ended where a host was lost while ranges were given to it, or its layers were brought home.
+- Where the coordinator was killed after the last layer had been brought home, the hosts kept their parts for ever.
+- After its disk had been full a host wrote nothing more until it was started again. Where that, or a kill, had come as
+  the part of a run was made there, that part could never be read.
+- `worker --store` with a file for a directory printed a traceback for each of its processes, which went on for ever.
+- Requests with ranges of nobody's, with cuts that do not increase, or with numbers beyond all bounds were gone on with:
+  a host could be kept busy for ever, or asked for all its memory. Nothing was written outside of its directory.
+- Who deleted a run did not hear what was left of it at hosts.
+
 By disks that fail:
 
 - A write that failed (EIO) was told as a full disk.
