@@ -86,7 +86,8 @@ class _Hosts:
 
     def stop(self) -> None:
         """SIGSTOP to the process of a host, and SIGCONT some seconds later."""
-        for process in self._scene.children(data_redis=False)[:1]:
+        if processes := self._scene.children(data_redis=False):
+            process = self._scene.chance.choice(processes)
             with suppress(psutil.NoSuchProcess):
                 process.suspend()
                 time.sleep(self._scene.chance.uniform(_LEAST_STILL, _MOST_STILL))
@@ -153,4 +154,5 @@ A run of which two or three hosts keep the layers (`worker --store`), some with 
 that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
 comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
 layers and digests those of an undisturbed run by threads, `hakoiri verify` must agree, and nothing may be left at the
-hosts. *Seconds until it went on* are those to the coordinator's next commit, the start of who was killed included."""
+hosts. *Seconds until it went on* are those to the coordinator's next commit: the start of who was killed and the time
+that a host stood still are counted, and the first commit of another coordinator is that it has begun."""
