@@ -155,5 +155,5 @@ that it has started, which is started again on the same directory; of a data Red
 comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
 layers and digests those of an undisturbed run by threads, `hakoiri verify` must agree, and nothing may be left at the
 hosts. *Seconds until it went on* are those to the coordinator's next commit: the start of who was killed and the time
-that a host stood still are counted, and the first commit of another coordinator is that it has begun. Done on 2 cores of
-an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
+that a host stood still are counted, and the first commit of another coordinator is that it has begun. Done on 2 cores
+of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
