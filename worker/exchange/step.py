@@ -146,7 +146,9 @@ class RangeStep:
                     yield pieces
                     pieces = []
                 following += 1
-        self._threads.spare.extend(self._exchange.emptied())
+        if not first:
+            # IMPORTANT: of ranges that an earlier session has merged the bits are still set.
+            self._threads.spare.extend(self._exchange.emptied())
 
     def _works(self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None) -> Iterator[Work]:
         """What to merge; `ends` says of each whether its range ends with it."""

@@ -1,0 +1,70 @@
+"""A step of ranges, gone on with where an earlier session has merged some of them."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.readers import HeldLayer, Layer
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.exchange.shares import shares_within
+from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.layers.partition import Partition
+
+_Made = TypeVar("_Made")
+#: Ranges without a part of a word, of the 181,440 numbers of the 3x3 tiles.
+RANGES = Partition(0, 6, tuple(range(200, 2_800, 200)))
+
+
+class Free:
+    """Stops nothing."""
+
+    def check(self) -> None:
+        """Go on."""
+
+    def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
+        """Do it."""
+        return work()
+
+    def break_off(self) -> None:
+        """Nothing."""
+
+
+def layers_of(puzzle: Puzzle) -> list[Keys]:
+    """All layers from the start."""
+    layers, known = [puzzle.keys([puzzle.start])], puzzle.keys([puzzle.start])
+    while len(layers[-1]):
+        layers.append(np.setdiff1d(puzzle.expand(layers[-1]).successors, known))
+        known = np.union1d(known, layers[-1])
+    return layers[:-1]
+
+
+@pytest.mark.parametrize("first", [0, 5])
+def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None:
+    puzzle = PuzzleSpec("tiles", {"rows": "3", "columns": "3"}).build()
+    layers, shares = layers_of(puzzle), shares_within(1 << 30, puzzle.layout.bytes, 2, None, 1 << 24)
+    with closing(ThreadPool(puzzle, 2, Free())) as threads:
+        for depth in range(20, 24):
+            known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
+            successors = sort_keys(puzzle.expand(layers[depth - 1]).successors)
+            exchange = Exchange(RANGES, depth, Spill(tmp_path, puzzle.layout, depth), 1 << 20)
+            sample = Sample(layers[depth - 1], successors, 1e-6)
+            step = RangeStep(puzzle, exchange, known[0], known, sample, 1_000, shares, threads)
+            step.plan_bitmaps()
+            assert exchange.whole
+            # What an earlier session has merged is expanded again, if it was not spilled by then.
+            assert sum(made.size for made in step.expand(lambda: False, sums_flow=False)) == known[0].size
+            begin = first if depth == 20 else 0
+            found = [piece.keys for pieces in step.merge(begin, lambda: True) for piece in pieces]
+            low = exchange.bounds[begin][0]
+            assert np.array_equal(np.concatenate(found), layers[depth][layers[depth] >= low])
+            assert not any(words.any() for words in threads.spare)
