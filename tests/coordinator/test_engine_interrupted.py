@@ -137,8 +137,9 @@ def test_a_layer_that_another_version_left_half_made_is_begun_anew(
             merged, spilled = merged + (left["merged"] > 0), spilled + bool(left["spilled"]["lengths"])
             driven(directory, resources)
         assert_as_expected(directory, options)
-    assert merged
-    assert spilled
+        if merged and spilled > 2:
+            return
+    pytest.fail("no layer was left half merged")
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:

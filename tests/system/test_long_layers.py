@@ -38,7 +38,7 @@ PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/***.*.*/**..***/##*.
 #: The layers of more than 20 million configurations.
 TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
 #: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
-STARVED = ("--memory", "1MB", "--farm-from", "1", "--chunk", "1000")
+STARVED = ("--memory", "1MB", "--farm-from", "1", "--chunk", "4000")
 #: To go on at full speed with what was begun in small chunks.
 AT_SPEED = ("--chunk", "100000")
 #: What a process may take beyond its budget, and what a kill may cost.
