@@ -163,7 +163,7 @@ class LayeredSearch:
         """Bring home what hosts keep, if any do; nothing may be staged."""
         if self._hosting is not None:
             self._hosting.collect()
-            self._hosting = None
+            self._hosting, self.state = None, self.store.state
 
     @property
     def total(self) -> int | None:
@@ -245,9 +245,12 @@ class LayeredSearch:
         if self._hosting is None:
             if context.hosts is None or not context.budget.distributes(current.size):
                 return None
+            self._commit_staged()
+            if self.store.read_partial() is not None:
+                # Threads have begun this layer, and end it.
+                return None
             from hakoiri.coordinator.steps.hosted import Hosting
 
-            self.state = self._session.commit_staged(self.state)
             older = self._older.layers() if self.puzzle.undirected else EachLayer(self.store, depth - 1).layers()[::-1]
             self._hosting, self._older = Hosting.begin(self._session, depth, [current, *older]), Previous(None)
         self._maker = "hosts"

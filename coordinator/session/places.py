@@ -7,8 +7,8 @@
 `layers` counts layers and their configurations, by who made them (`Maker`); `why_here` says what was weighed when last
 one stayed here. `hosts` counts chunks by task; this process, where it does them for want of workers, is the host "".
 Hosts that keep ranges are in `kept`, each with its `ranges` and `threads`, and added up over all layers
-`configurations`, `stored` and `sent` bytes, and the seconds that it `waited` for messages; `slowest` and `mean` are the
-seconds that the slowest host expanded in each layer, and all on the average.
+`configurations`, the bytes `stored`, `spilled` and `sent`, and the seconds that it `waited` for messages; `slowest` and
+`mean` are the seconds that the slowest host expanded in each layer, and all on the average.
 `workers` are those that did any, in the session that had most of them. `audit`, where there was one, says how many
 chunks were made again, which workers were wrong, and the first layer that each of the others had to do with.
 """

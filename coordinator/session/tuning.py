@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
+from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE
+
 
 @dataclass(frozen=True)
 class Tuning:
     """Times are in seconds, memory in bytes."""
 
     #: What a layer step takes however small the budget: with less it would be cut into too many pieces.
-    least_bytes: int = 24_000_000
+    least_bytes: int = LEAST_BYTES
     #: The expansion of a layer is made durable, and its finished ranges are committed, at least this often.
     checkpoint: float = 12.0
     range_commit: float = 2.0
     #: Keys merged at a time when segments of older keys are merged on disk.
-    merged_at_once: int = 1 << 17
+    merged_at_once: int = MERGED_AT_ONCE
     #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
     enough_prefixes: int = 4_096
     #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.

@@ -101,7 +101,7 @@ class FarmedStep(LayerStep):
         return max(wanted, self._workers) if self._load > self._range_keys // 8 else wanted
 
     def _made(self) -> Layer:
-        self._pieces = None
+        self._held.pieces = None
         layer = super()._made()
         if layer.size and layer.size == sum(int(lot.counts.sum()) for lot in self._taken):
             self._shelves.remember(layer, self._taken, self._ahead)

@@ -155,7 +155,7 @@ class Hosting:
             expanded, made = told[host], merged[host]
             places.add_kept(
                 host, ranges=self._dealt.owners.count(number), threads=expanded.threads, configurations=made.size,
-                stored=made.stored, sent=expanded.bytes, waited=made.waited,
+                stored=made.stored, spilled=made.spilled, sent=expanded.bytes, waited=made.waited,
             )  # fmt: skip
 
     # The way home

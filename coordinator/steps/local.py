@@ -14,7 +14,6 @@ from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.layers.ranges import Merged
 
 
 class LocalStep(LayerStep):
@@ -73,18 +72,10 @@ class LocalStep(LayerStep):
 
     def _merge_all(self) -> None:
         first = self._partial.merged
-        merged = self._ranges.merge(first, lambda: self._pieces is not None, self._within)
+        merged = self._ranges.merge(first, lambda: self._held.pieces is not None, self._within)
         for number, pieces in enumerate(merged, first):
             for piece in pieces:
-                self._keep(piece)
+                self._take_in(piece.summary, piece.coded)
+                self._held.add(piece)
             self._finish_range(number)
             self._session.control.check()
-
-    def _keep(self, merged: Merged) -> None:
-        """Take in a merged piece; its keys stay in memory while all of the layer fits."""
-        self._take_in(merged.summary, merged.coded)
-        self._piece_bytes += merged.keys.nbytes
-        if len(merged.keys) < int(merged.summary[0]) or self._piece_bytes > self._shares.layer_bytes:
-            self._pieces = None
-        if self._pieces is not None:
-            self._pieces.append(merged.keys)

@@ -25,7 +25,7 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
-from hakoiri.worker.exchange.step import KNOWN_WEIGHT, Sample
+from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, Sample
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array
 
@@ -47,9 +47,7 @@ class LayerStep(ABC):
         self._commit_later = commit_before
         self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout, depth)
-        #: The new layer in memory; ``None`` when it is too large for that.
-        self._pieces: list[Keys] | None = []
-        self._piece_bytes = 0
+        self._held = HeldKeys(self._shares.layer_bytes)
         self._durable_at = time.monotonic()
         #: What is below this key is expanded; ``None`` where that is not known.
         self._at: Key | None = None
@@ -89,7 +87,7 @@ class LayerStep(ABC):
     def _made(self) -> Layer:
         """The new layer."""
         stored = StoredLayer(self._store, self._depth, self._partial.size)
-        return stored if self._pieces is None else HeldLayer(self._pieces)
+        return stored if self._held.pieces is None else HeldLayer(self._held.pieces)
 
     @property
     def has_files(self) -> bool:
@@ -139,7 +137,7 @@ class LayerStep(ABC):
             self._partition = Partition.from_dict(found.partition)
             self._spill.restore(found.spilled)
             if found.merged:
-                self._pieces = None
+                self._held.pieces = None
             return
         self._spill.clear()
         if fields is not None:

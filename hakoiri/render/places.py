@@ -38,8 +38,8 @@ def _audit(audit: Mapping[str, Any]) -> str:
 
 def _kept(host: Mapping[str, Any]) -> str:
     done = f"{host['configurations']:,} configurations in {counted(host['ranges'], 'ranges')} by {host['host']}"
-    threads, sent, waited = counted(host["threads"], "threads"), host["sent"] / 1e6, host["waited"]
-    return f"{done}, {threads}: {host['stored'] / 1e6:.1f} MB on disk, {sent:.1f} MB sent, waited {waited:.1f} s"
+    moved = ", ".join(f"{host[what] / 1e6:.1f} MB {what}" for what in ("stored", "spilled", "sent"))
+    return f"{done}, {counted(host['threads'], 'threads')}: {moved}, waited {host['waited']:.1f} s"
 
 
 def _chunks(host: Mapping[str, Any]) -> str:

@@ -83,7 +83,7 @@ def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     hosts = [
         {"host": str(name), "waited": float(host["waited"])}
-        | {what: int(host[what]) for what in ("ranges", "threads", "configurations", "stored", "sent")}
+        | {what: int(host[what]) for what in ("ranges", "threads", "configurations", "stored", "spilled", "sent")}
         for name, host in sorted(places["kept"].items())
     ]
     mean = float(places["mean"])

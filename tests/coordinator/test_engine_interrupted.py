@@ -2,22 +2,28 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.session import ComputeContext, Control, Session
 from hakoiri.coordinator.steps.asking import Asking
+from hakoiri.coordinator.steps.hosted import Hosting
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.engine.translation import disk_full
 from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.readers import Layer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
@@ -140,6 +146,34 @@ def test_a_layer_that_another_version_left_half_made_is_begun_anew(
         if merged and spilled > 2:
             return
     pytest.fail("no layer was left half merged")
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no")])
+def test_hosts_are_given_no_layer_that_threads_have_begun(
+    options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resources, directory, given = manners("durable"), new_run(tmp_path, options), list[int]()
+    begun = None
+    for checks in range(20, 500, 8):
+        driven(directory, resources, ImpatientControl(checks))
+        with RunStore(directory) as store:
+            if begun := store.read_partial():
+                break
+    assert begun is not None
+
+    @contextmanager
+    def with_hosts(*arguments: Any) -> Iterator[ComputeContext]:
+        with open_context(*arguments) as context:
+            yield replace(context, hosts=object())
+
+    def begin(session: Session, depth: int, known: list[Layer]) -> None:
+        given.append(depth)
+        raise StopRun("interrupted", "given to hosts")
+
+    monkeypatch.setattr(driving, "open_context", with_hosts)
+    monkeypatch.setattr(Hosting, "begin", begin)
+    driven(directory, resources)
+    assert given == [begun["depth"] + 1]
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:

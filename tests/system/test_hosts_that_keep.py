@@ -206,12 +206,6 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     assert f"remove {left.name.rpartition('-')[0]}-* from their directories" in deleted.stderr
 
 
-@SLOW
-def test_little_memory_is_kept_to_by_spilling(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    found = hakoiri.ask("run", "topspin", "-o", "n=10", "-o", "k=4", *hosts.arguments("--memory", "1MB"))
-    assert_as_by_threads(hakoiri, found["run"], "topspin", "-o", "n=10", "-o", "k=4")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

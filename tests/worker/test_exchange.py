@@ -3,13 +3,14 @@
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
 from hakoiri.storage.layers.bitmap import Words
-from hakoiri.storage.layers.blocks import code_keys, decode
+from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
@@ -142,3 +143,24 @@ def test_what_is_held_is_taken_once(bits: str, tmp_path: Path) -> None:
     assert set(held) == ({0, 2, 4, 6, 8} if bits == "ranges" else set(range(9)))
     if bits == "whole":
         assert not [*exchange.take_held(True)]
+
+
+def test_who_waits_for_another_host_takes_blocks_in_meanwhile(tmp_path: Path) -> None:
+    """Else two hosts would wait for each other."""
+    came, arrived = Event(), list[int]()
+
+    def send(number: int, coded: Coded) -> None:
+        assert came.wait(60.0)
+        arrived.append(number)
+
+    keys = code_keys(DEPTH, U32.pack([5_000]))
+    exchange = Exchange(Partition(0, 0, (4_096,)), DEPTH, Spill(tmp_path, U32, DEPTH), 1 << 20, {0}, send)
+    sender = Thread(target=exchange.put, args=(0, code_keys(DEPTH, U32.pack([7]))), daemon=True)
+    sender.start()
+    taker = Thread(target=exchange.put, args=(1, keys), daemon=True)
+    taker.start()
+    taker.join(10.0)
+    assert not taker.is_alive()
+    came.set()
+    sender.join(60.0)
+    assert (arrived, found_in(exchange.take(1), U32)) == ([0], [5_000])

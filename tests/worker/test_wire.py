@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,43 @@ def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:
     inbox = Inbox(lambda: b"no message", lambda *_: None, layout)
     with pytest.raises(PayloadError, match="not readable"):
         inbox.await_all([0, 1, 0], 60.0)
+
+
+def test_a_closed_inbox_takes_in_nothing_more() -> None:
+    """Not even what it is about to take in."""
+    layout, begun, goes_on, taken = LAYOUTS["u64"], Event(), Event(), list[int]()
+    message = pack_message(1, 0, some_blocks(layout, 3, 2))
+
+    def receive() -> bytes:
+        begun.set()
+        assert goes_on.wait(60.0)
+        return message
+
+    inbox = Inbox(receive, lambda number, _: taken.append(number), layout)
+    assert begun.wait(60.0)
+    inbox.close()
+    goes_on.set()
+    inbox._thread.join(60.0)
+    assert (taken, inbox._thread.is_alive()) == ([], False)
+
+
+def test_to_close_an_inbox_waits_for_what_it_is_taking_in() -> None:
+    layout, begun, goes_on = LAYOUTS["u64"], Event(), Event()
+    message = pack_message(1, 0, some_blocks(layout, 3, 1))
+
+    def put(number: int, coded: Coded) -> None:
+        begun.set()
+        assert goes_on.wait(60.0)
+
+    inbox = Inbox(lambda: message, put, layout)
+    assert begun.wait(60.0)
+    closing = Thread(target=inbox.close, daemon=True)
+    closing.start()
+    closing.join(0.2)
+    assert closing.is_alive()
+    goes_on.set()
+    closing.join(60.0)
+    assert not closing.is_alive()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -288,7 +326,7 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
 
 def test_answers_are_read_as_they_were_written() -> None:
     expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900)
-    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 0.0), HostGiven(4)):
+    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 0.0), HostGiven(4)):
         assert read_answer(type(answer), as_array(asdict(answer))) == answer
 
 
@@ -303,7 +341,7 @@ def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
 
 
 def test_a_digest_that_is_none_is_refused() -> None:
-    merged = asdict(HostMerged(5, 1, "0" * 32, 9, 0.0))
+    merged = asdict(HostMerged(5, 1, "0" * 32, 9, 7, 0.0))
     for digest in ("x" * 32, "", "0" * 15):
         with pytest.raises(PayloadError, match="the answer of a host is not readable"):
             read_answer(HostMerged, as_array(merged | {"digest": digest}))

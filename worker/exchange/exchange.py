@@ -88,10 +88,11 @@ class Exchange:
 
     def put(self, number: int, coded: Coded) -> None:
         """Take in blocks of a range; any thread may."""
+        if self._send is not None and number in self.away:
+            # IMPORTANT: without the lock, for it may wait for another host, which waits until this one takes blocks in.
+            self._send(number, coded)
+            return
         with self._lock:
-            if self._send is not None and number in self.away:
-                self._send(number, coded)
-                return
             if self._coded_bytes + len(coded.data) > self._most_coded:
                 self._spill_coded()
             # Without the room that coding took.

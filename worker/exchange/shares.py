@@ -8,6 +8,10 @@ import psutil
 BASE_BYTES = 150_000_000
 #: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
 _MAPPED_BYTES, _SLACK = 10_000_000, 3
+#: What a layer step takes however small the budget: with less it would be cut into too many pieces.
+LEAST_BYTES = 24_000_000
+#: Keys merged at a time when segments of older keys are merged on disk.
+MERGED_AT_ONCE = 1 << 17
 _LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21

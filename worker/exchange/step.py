@@ -32,6 +32,22 @@ class Sample(NamedTuple):
         return len(self.successors) / len(self.keys)
 
 
+class HeldKeys:
+    """The keys of a layer in the making, while all of them fit in `most_bytes`; else its `pieces` are ``None``."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+        self.pieces: list[Keys] | None = []
+
+    def add(self, merged: Merged) -> None:
+        """Keep the keys of the next piece."""
+        self._left -= merged.keys.nbytes
+        if len(merged.keys) < int(merged.summary[0]) or self._left < 0:
+            self.pieces = None
+        if self.pieces is not None:
+            self.pieces.append(merged.keys)
+
+
 class RangeStep:
     """The ranges of `exchange`, of the layer that `source` leads to, less `known`, which holds `source` first.
 

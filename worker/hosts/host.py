@@ -23,10 +23,8 @@ from hakoiri.storage.ledger.manifest import Manifest, State
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.exchange.shares import shares_within
 from hakoiri.worker.hosts.part import Part
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
-from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.depots import Depots
@@ -36,8 +34,6 @@ STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
 _Made = TypeVar("_Made")
 _NAME_FILE, _HALF = "host", "making"
 _NAME = re.compile(r"[\w.-]{1,200}")
-#: What a step takes however little memory it may.
-_LEAST_BYTES = 24_000_000
 _MOST_NAME = 40
 
 
@@ -121,14 +117,16 @@ class Host:
         return self._directory / f"run-{readable}-{digest}"
 
     def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part:
-        if directory not in self._parts:
+        part = self._parts.get(directory)
+        if part is not None and part.memory != request.memory:
+            self._parts.pop(directory).close()
+            part = None
+        if part is None:
             if not directory.exists():
                 self._begin(directory, Manifest.from_dict(request.manifest))
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
-            memory = request.memory or available_memory() // 2
-            shares = shares_within(memory, puzzle.layout.bytes, self._threads, None, _LEAST_BYTES)
-            self._parts[directory] = Part(directory, puzzle, threads, shares, depots)
-        return self._parts[directory]
+            part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
+        return part
 
     def _begin(self, directory: Path, manifest: Manifest) -> None:
         """Make the part of a run, which is there as a whole or not at all."""

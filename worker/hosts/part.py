@@ -32,14 +32,14 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, numb
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.pool import Threads
-from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
+from hakoiri.worker.exchange.step import HeldKeys, RangeStep, Sample
 from hakoiri.worker.hosts.requests import HostExpanded, HostGiven, HostMerged, HostRequest, as_array
 from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
 from hakoiri.worker.layers.flow import total_flow
-from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import Merged
+from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.depots import Depots
@@ -49,18 +49,22 @@ from hakoiri.worker.transport.names import inbox_key
 _PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
 #: The most bytes of a message, which has a layer's blocks of several ranges.
 _MOST_MESSAGE = 1 << 28
-#: Keys merged at a time when segments of older keys are merged on disk.
-_MERGED_AT_ONCE = 1 << 17
 #: What Redis keeps of messages that nobody takes, in seconds.
 _KEEP_SECONDS = 900
 
 
 class Part:
-    """The part of a run below `directory`, open for writing and locked until `close`."""
+    """The part of a run below `directory`, open for writing and locked until `close`, which ends the threads, too.
 
-    def __init__(self, directory: Path, puzzle: Puzzle, threads: Threads, shares: Shares, depots: Depots) -> None:
-        self._puzzle, self._threads, self.shares, self._depots = puzzle, threads, shares, depots
+    A step may take `memory` bytes, half of what is free where it is 0.
+    """
+
+    def __init__(self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, depots: Depots) -> None:
+        self._puzzle, self._threads, self.memory, self._depots = puzzle, threads, memory, depots
+        allowed = memory or available_memory() // 2
+        self.shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
         with ExitStack() as opened:
+            opened.callback(threads.close)
             opened.enter_context(RunLock(directory))
             self.store = opened.enter_context(RunStore(directory, writable=True))
             if self.store.layout != puzzle.layout:
@@ -87,17 +91,14 @@ class Part:
         self._drop_from(0)
         self.store.erase(CLOSED)
         self.store.erase(META, CLOSED_KEY)
-        self.commit(-1)
+        self.store.commit(replace(self.store.state, depth=-1))
         self._older = None
-        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
-        mine = [partition.bounds(n, self.store.layout) for n, owner in enumerate(request.owners) if owner == request.me]
+        mine = [request.cuts.bounds(n, self.store.layout) for n in request.mine]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
-            summaries = [np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64) for part in own]
-            self.keep(
-                depth, (Merged(total, code_keys(depth, part), part) for part, total in zip(own, summaries, strict=True))
-            )
-            self.commit(depth)
+            totals = [np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64) for part in own]
+            pieces = [Merged(total, code_keys(depth, part), part) for part, total in zip(own, totals, strict=True)]
+            self.keep(depth, pieces, HeldKeys(self.shares.layer_bytes))
         return [as_array({})]
 
     def expand(self, request: HostRequest, session: str) -> list[Array]:
@@ -121,11 +122,11 @@ class Part:
     def give(self, request: HostRequest) -> list[Array]:
         """The blocks of the own ranges of a layer, from range `request.first` on: as many ranges as fit."""
         store, layout = self.store, self.store.layout
-        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
+        mine, cuts = request.mine, request.cuts
         firsts, parts, ranges, number = store.first_keys(request.depth), [Coded.empty(layout)], [], request.first
         while number < len(request.owners) and sum(len(part.data) for part in parts) < request.most:
-            if request.owners[number] == request.me:
-                low, high = partition.bounds(number, layout)
+            if number in mine:
+                low, high = cuts.bounds(number, layout)
                 blocks = store.coded(request.depth, [first for first in firsts if low <= first < high])
                 parts.append(join_blocks(blocks, layout))
                 ranges += [number] * len(blocks)
@@ -146,7 +147,7 @@ class Part:
             return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
         store = self.store
         if self._older is None:
-            self._older = ClosedSet(store, depth - 1, self.shares, _MERGED_AT_ONCE, lambda: store.commit(store.state))
+            self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
             self._older_depth = depth - 1
         for each in range(self._older_depth, depth - 1):
             self._older.add(each, self.layer(each))
@@ -162,14 +163,6 @@ class Part:
         sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(known[0].size, sample.seconds_each)
         return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads)
-
-    def exchange_of(self, request: HostRequest, outbox: Outbox) -> Exchange:
-        """An empty exchange for the layer under way."""
-        spill = Spill(self.store.directory, self.store.layout, request.depth)
-        spill.clear()
-        partition = Partition.of_numbers(np.array(request.partition, dtype=np.int64))
-        away = frozenset(number for number, owner in enumerate(request.owners) if owner != request.me)
-        return Exchange(partition, request.depth, spill, self.shares.bucket_bytes // 2, away, outbox.put)
 
     def send(self, name: str, depot: int, message: bytes) -> None:
         """Leave a message in the data Redis of its receiver; waits while that is full."""
@@ -192,29 +185,24 @@ class Part:
         with self._depots.reach(depot, _MOST_MESSAGE) as connection:
             return get_popped(connection, name, _LOOK_SECONDS)
 
-    def keep(self, depth: Depth, pieces: Iterable[Merged]) -> LayerRecord:
-        """Stage the own part of layer `depth`; its record."""
-        total, kept, held, stored, index = np.zeros(4, dtype=np.uint64), list[Keys](), 0, 0, 0
+    def keep(self, depth: Depth, pieces: Iterable[Merged], held: HeldKeys) -> LayerRecord:
+        """Commit the own part of layer `depth`, which is the last one then; its record."""
+        total, stored, index = np.zeros(4, dtype=np.uint64), 0, 0
         for piece in pieces:
-            total, held = total + piece.summary, held + piece.keys.nbytes
+            total += piece.summary
+            held.add(piece)
             more, index = self.store.stage_blocks(depth, piece.coded, index)
             stored += more
-            kept.append(piece.keys)
-            if held > self.shares.layer_bytes:
-                kept.clear()
             if self.store.staged_bytes > self.shares.staged_bytes:
                 self.store.commit(self.store.state)
         size, goals, *lanes = (int(value) for value in total)
         record = LayerRecord(depth, size, digest_text((lanes[0], lanes[1])), goals, stored, index, 0)
         self.store.stage_layer(record)
         self._held = {each: layer for each, layer in self._held.items() if each >= depth - 1}
-        if sum(map(len, kept)) == size:
-            self._held[depth] = HeldLayer(kept)
-        return record
-
-    def commit(self, depth: Depth) -> None:
-        """Make layer `depth` the last one, durably."""
+        if held.pieces is not None:
+            self._held[depth] = HeldLayer(held.pieces)
         self.store.commit(replace(self.store.state, depth=depth))
+        return record
 
     def _drop_from(self, depth: Depth) -> None:
         """Drop layer `depth` and those after it, and what is under way."""
@@ -225,7 +213,7 @@ class Part:
             self.store.erase(BLOCKS, number_key(each))
             self.store.erase(LAYERS, number_key(each))
         if self.store.state.depth >= depth:
-            self.commit(depth - 1)
+            self.store.commit(replace(self.store.state, depth=depth - 1))
 
     def _abandon(self) -> None:
         if self._step is not None:
@@ -244,16 +232,19 @@ class _Step:
             part.send(names[owner], request.depots[owner], message)
 
         self._outbox = Outbox(send, request.owners, len(request.hosts), request.me)
-        self._exchange = part.exchange_of(request, self._outbox)
-        self._ranges = part.step_of(self._exchange, request.depth)
+        self._spill = Spill(part.store.directory, part.store.layout, request.depth)
+        self._spill.clear()
+        mine, most = request.mine, part.shares.bucket_bytes // 2
+        away = frozenset(range(len(request.owners))) - mine
+        exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
+        self._ranges = part.step_of(exchange, request.depth)
 
         def put(number: int, coded: Coded) -> None:
-            if not 0 <= number < len(request.owners) or request.owners[number] != request.me:
+            if number not in mine:
                 raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
-            self._exchange.put(number, coded)
+            exchange.put(number, coded)
 
-        mine = names[request.me], request.depots[request.me]
-        self._inbox = Inbox(lambda: part.receive(*mine), put, part.store.layout)
+        self._inbox = Inbox(lambda: part.receive(names[request.me], request.depots[request.me]), put, part.store.layout)
 
     def expand(self) -> HostExpanded:
         """Expand all: how many keys, the flow of all moves, the seconds, the messages to each host and their bytes."""
@@ -271,10 +262,12 @@ class _Step:
         """Merge all once every message is in; the figures of the layer here."""
         began = monotonic()
         self._inbox.await_all(expected, _PATIENCE_SECONDS)
-        waited = monotonic() - began
-        record = self._part.keep(self.depth, chain.from_iterable(self._ranges.merge(0, lambda: True)))
-        self._part.commit(self.depth)
-        return HostMerged(record.size, record.goals, record.digest, record.stored_bytes, waited)
+        waited, spilled = monotonic() - began, self._spill.stored_bytes
+        held = HeldKeys(self._part.shares.layer_bytes)
+        pieces = self._ranges.merge(0, lambda: held.pieces is not None)
+        record = self._part.keep(self.depth, chain.from_iterable(pieces), held)
+        self._spill.clear()
+        return HostMerged(record.size, record.goals, record.digest, record.stored_bytes, spilled, waited)
 
     def close(self) -> None:
         """Take and send no messages any more."""

@@ -1,6 +1,7 @@
 """What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgpack
@@ -9,6 +10,7 @@ import numpy as np
 from hakoiri.storage.layers.digest import digest_text, lanes_in
 from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
@@ -41,6 +43,16 @@ class HostRequest:
     #: Of a request for blocks: the first range, and about how many bytes.
     first: int = 0
     most: int = 0
+
+    @cached_property
+    def cuts(self) -> Partition:
+        """The ranges; `PayloadError` for numbers that cut no keys."""
+        return Partition.of_numbers(np.array(self.partition, dtype=np.int64))
+
+    @property
+    def mine(self) -> frozenset[int]:
+        """The ranges of the host that is asked."""
+        return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
 
     def arrays(self, *keys: Array) -> list[Array]:
         """As a chunk for `worker.transport`, with batches of keys behind it."""
@@ -83,12 +95,16 @@ class HostExpanded:
 
 @dataclass(frozen=True)
 class HostMerged:
-    """What a host says of its part of a layer, which is committed; `waited` are the seconds it waited for messages."""
+    """What a host says of its part of a layer, which is committed.
+
+    `spilled` are the bytes that it had on disk meanwhile, `waited` the seconds that it waited for messages.
+    """
 
     size: int
     goals: int
     digest: str
     stored: int
+    spilled: int
     waited: float
 
     def __post_init__(self) -> None:

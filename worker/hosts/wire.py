@@ -37,18 +37,19 @@ class Outbox:
         self._bytes, self._sent = [0] * hosts, [0] * hosts
         self.sent_bytes = 0
         self._error: BaseException | None = None
-        self._given_up = False
+        self._given_up, self._lock = False, threading.Lock()
         self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
         self._thread.start()
 
     def put(self, number: int, coded: Coded) -> None:
-        """Take in blocks of a range; waits while too many messages do. One thread at a time."""
+        """Take in blocks of a range, from any thread; waits while too many messages do."""
         owner = self._owners[number]
-        self._parts[owner].append((number, coded))
-        self._bytes[owner] += len(coded.data)
-        if self._bytes[owner] >= _MESSAGE_BYTES:
-            self._post(owner)
+        with self._lock:
+            self._parts[owner].append((number, coded))
+            self._bytes[owner] += len(coded.data)
+            if self._bytes[owner] >= _MESSAGE_BYTES:
+                self._post(owner)
 
     def close(self) -> list[int]:
         """Send everything that is left; how many messages each host was sent. The outbox is empty afterwards."""
@@ -102,7 +103,7 @@ class Inbox:
         self._receive, self._put, self._layout = receive, put, layout
         self._seen: set[tuple[int, int]] = set()
         self._error: BaseException | None = None
-        self._changed, self._closed = threading.Condition(), False
+        self._changed, self._taking, self._closed = threading.Condition(), threading.Lock(), False
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
 
@@ -123,15 +124,19 @@ class Inbox:
                     raise PayloadError(f"{count} messages of other hosts have not come")
 
     def close(self) -> None:
-        """Take in no more; the thread ends in a moment."""
-        self._closed = True
+        """Take in no more, from the return on; the thread ends in a moment."""
+        with self._taking:
+            self._closed = True
 
     def _run(self) -> None:
         try:
             while not self._closed:
-                # IMPORTANT: what comes after the end is for nobody, least of all for the spill files of another step.
-                if (message := self._receive()) is not None and not self._closed:
-                    self._take(message)
+                if (message := self._receive()) is None:
+                    continue
+                with self._taking:
+                    # IMPORTANT: the next step has spill files by the same names.
+                    if not self._closed:
+                        self._take(message)
         except BaseException as error:
             with self._changed:
                 self._error = error

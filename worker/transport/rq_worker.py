@@ -108,7 +108,7 @@ class TaskWorker(SimpleWorker):
         # A host takes what is for it alone.
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
-        super().__init__([own, *queues], name=name, connection=connection, serializer=MsgpackSerializer)
+        super().__init__(queues or [own], name=name, connection=connection, serializer=MsgpackSerializer)
         # Not known to RQ's registries, where it would stay for ever. What a pop loses the coordinator sends again.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host

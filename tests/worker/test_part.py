@@ -1,0 +1,82 @@
+"""Layers made by hosts in this process, over a real Redis: those of a plain search, in much memory and in little."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.layers.blocks import decode
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import FORMAT_VERSION
+from hakoiri.worker.hosts import part
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
+from hakoiri.worker.hosts.wire import split_ranges
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.depots import Depots
+from tests.support.engine import EMBEDDINGS, expected
+from tests.system.servers import RedisServer
+
+NAMES = ["a", "b", "c"]
+USUAL = {("u32", "clumped"), ("u64", "spread"), ("u128", "spread"), ("u256", "clumped")}
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[tuple[list[Host], Depots]]:
+    """Three hosts of two threads, and the one Redis in which their messages lie."""
+    with ExitStack() as stack:
+        server = stack.enter_context(RedisServer(tmp_path / "redis"))
+        yield [stack.enter_context(closing(Host(tmp_path / name, 2))) for name in NAMES], Depots(server.client)
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize("least", [24_000_000, 600])
+@pytest.mark.parametrize(
+    ("layout", "keys"), [pytest.param(*each, marks=() if each in USUAL else pytest.mark.slow) for each in EMBEDDINGS]
+)
+def test_the_layers_are_those_of_a_plain_search(
+    layout: str, keys: str, least: int, directed: str, hosts: tuple[list[Host], Depots],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    monkeypatch.setattr(part, "LEAST_BYTES", least)
+    spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "600"})
+    puzzle, right = spec.build(), expected(layout, keys, directed)
+    everything = puzzle.layout.pack(sorted(key for layer in right.layers for key in layer))
+    partition = partition_by(everything, 7)
+    manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, layout, "explore").as_dict()
+    owners = [number % len(NAMES) for number in range(partition.ranges)]
+    request = HostRequest(manifest, NAMES, 0, [0] * len(NAMES), partition.numbers.tolist(), owners, 1, memory=1)
+
+    def ask(task: str, number: int, *arrays: Array, **changes: object) -> list[Array]:
+        mine = replace(request, me=number, **changes)
+        return hosts[0][number].perform(task, puzzle, "session", mine.arrays(*arrays), hosts[1])
+
+    everybody, spilled, sent = range(len(NAMES)), 0, 0
+    for number in everybody:
+        ask("host-take", number, puzzle.layout.pack(right.layers[0]))
+    for depth, layer in enumerate([*right.layers[1:], []], 1):
+        told = [read_answer(HostExpanded, ask("host-expand", n, depth=depth, attempt=depth)[0]) for n in everybody]
+        assert sum(answer.size for answer in told) == len(right.layers[depth - 1])
+        merged = []
+        for number in everybody:
+            waits = [answer.sent[number] for answer in told]
+            answer = ask("host-merge", number, depth=depth, attempt=depth, expected=waits)
+            merged.append(read_answer(HostMerged, answer[0]))
+        assert sum(answer.size for answer in merged) == len(layer)
+        found: list[Key] = []
+        for number in everybody:
+            _, *arrays = ask("host-give", number, depth=depth, most=1 << 20)
+            for _, coded in split_ranges(*arrays, puzzle.layout):
+                found += [key for block in coded.blocks(depth) for key in ints(decode(block, puzzle.layout))]
+        assert sorted(found) == layer
+        spilled += sum(answer.spilled for answer in merged)
+        sent += sum(answer.bytes for answer in told)
+    # Where all keys lie close together there is one range, and dense ones fit in a bitmap.
+    assert (sent > 0) == (partition.ranges > 1)
+    assert spilled > 0 if keys == "spread" and least == 600 else keys != "spread" or not spilled
