@@ -32,8 +32,6 @@ from hakoiri.puzzles.user.files import is_own_module
 Digests = Mapping[str, str]
 #: Where what workers do begins: the table of tasks, and what fetches and leaves blocks.
 _ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.pieces", "hakoiri.worker.transport.payload")
-#: And where what hosts do begins.
-HOST_ROOTS = ("hakoiri.worker.hosts.host",)
 #: The parts of Hakoiri, by how the names of their modules begin; what is of none is the puzzle.
 _PARTS = {
     "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),
@@ -55,10 +53,10 @@ _PASSING = {
 }  # fmt: skip
 
 
-def program_of(puzzle: Puzzle, more: tuple[str, ...] = ()) -> Digests:
+def program_of(puzzle: Puzzle, *more: str) -> Digests:
     """The digests of what this process would answer requests with: Python, the puzzle, the tasks, the coding.
 
-    What the modules called `more` do is among the tasks.
+    The modules called `more` are among the tasks.
 
     Computed once in a process for each class of puzzles, in some hundredths of a second. Whoever sends or answers
     requests has imported all of it.

@@ -53,8 +53,8 @@ By kills of hosts that keep a run, and by hand:
 - After its disk had been full a host wrote nothing more until it was started again. Where that, or a kill, had come as
   the part of a run was made there, that part could never be read.
 - `worker --store` with a file for a directory printed a traceback for each of its processes, which went on for ever.
-- Requests with ranges of nobody's, with cuts that do not increase, or with numbers beyond all bounds were gone on with:
-  a host could be kept busy for ever, or asked for all its memory. Nothing was written outside of its directory.
+- A host accepted requests whose ranges had no owner, whose cuts did not increase, or whose numbers were out of bounds.
+  They could keep it busy for ever, or take all its memory. Nothing was written outside of its directory.
 - Who deleted a run did not hear what was left of it at hosts.
 
 By disks that fail:

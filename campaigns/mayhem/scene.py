@@ -37,7 +37,7 @@ from tests.system.web_servers import ENVIRONMENT
 MOST_SECONDS = 120
 #: Hosts that start a data Redis of their own.
 AUTO = {"HAKOIRI_DATA_REDIS": "auto"}
-#: What a run says that has nobody to begin with.
+#: The errors of a run that finds no Redis or no host when it begins.
 _NOT_BEGUN = ("no Redis answers", "hosts live, ")
 #: A worker that does not say for so long that it lives is taken for dead.
 _DEAD_SECONDS = 6.0

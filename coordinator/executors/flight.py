@@ -6,22 +6,26 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
 import redis
 
 from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
-from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, input_key, own_queue, result_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.transport.rq_worker import TaskJob, TaskQueue
 
 #: How long a chunk waits for one worker while others have nothing to do.
 _PATIENCE_SECONDS = 0.25
+#: Events taken at a time.
+_MOST_EVENTS = 10_000
 
 
 @dataclass
@@ -171,6 +175,16 @@ class Flight:
 
     def _job_id(self, chunk: Chunk) -> str:
         return f"{self._request.session}-{chunk.token.replace('.', '-')}-{chunk.attempt}"
+
+
+def read_events(connection: redis.Redis, key: str, seconds: float, observer: Observer) -> Iterator[Event]:
+    """Take the events that came, after waiting up to so many seconds for one; none where `seconds` is 0."""
+    first = connection.brpop([key], timeout=seconds) if seconds else None
+    for raw in [*(first[1:] if first else []), *(connection.rpop(key, _MOST_EVENTS) or [])]:
+        try:
+            yield Event.unpack(raw)
+        except PayloadError as error:
+            observer.note(f"{error}; passed over")
 
 
 def _key(queue: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import redis
 
-from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
 from hakoiri.coordinator.executors.patience import Patience
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
@@ -16,15 +16,14 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.hosts import host as _  # noqa: F401  (its code is part of what is asked for)
-from hakoiri.worker.program import HOST_ROOTS, program_of
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat, living_hosts, redis_errors
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
-_MOST_EVENTS = 1_000
 
 
 class HostLostError(WorkerError):
@@ -45,7 +44,7 @@ class HostPool:
         self._url, self._redis, self._wanted = url, connection, wanted
         self._control, self._observer = control, observer
         self._request = TaskRequest(
-            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, HOST_ROOTS)}
+            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, Host.__module__)}
         )
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
@@ -76,9 +75,11 @@ class HostPool:
             time.sleep(_WAIT_SECONDS)
         return living
 
-    def ask(self, task: str, requests: Mapping[str, Arrays]) -> dict[str, list[Array]]:
-        """The answer of each host to its request. Raises `HostLostError`, `WorkerError` where one cannot, `StopRun`."""
-        began = self.await_all(list(requests))
+    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
+        """The answer of each host to its request. Raises `HostLostError`, `WorkerError` where one cannot, `StopRun`.
+
+        `living` is what `await_all` gave.
+        """
         with redis_errors(self._url):
             self._stage += 1
             flight = Flight(self._redis, task, self._stage, self._request, self._shared, list)
@@ -86,7 +87,7 @@ class HostPool:
             try:
                 for token, host in waiting.items():
                     flight.send(flight.chunks[token], host)
-                return self._collect(flight, waiting, began)
+                return self._collect(flight, waiting, living)
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 self._patience.outlast(error)
                 raise HostLostError("Redis was away") from error
@@ -100,10 +101,8 @@ class HostPool:
     ) -> dict[str, list[Array]]:
         answers, looked = dict[str, list[Array]](), time.monotonic()
         while waiting:
-            first = self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
-            for raw in [*(first[1:] if first else []), *(self._redis.rpop(self._events, _MOST_EVENTS) or [])]:
-                event = self._read(raw)
-                if event is not None and event.token in waiting and event.kind != "started":
+            for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
+                if event.token in waiting and event.kind != "started":
                     host = waiting[event.token]
                     answers[host] = self._answer(flight, flight.chunks[event.token], host, event)
                     del waiting[event.token]
@@ -112,13 +111,6 @@ class HostPool:
                 looked = time.monotonic()
                 self._look(flight, waiting, began)
         return answers
-
-    def _read(self, raw: bytes) -> Event | None:
-        try:
-            return Event.unpack(raw)
-        except PayloadError as error:
-            self._observer.note(f"{error}; passed over")
-            return None
 
     def _answer(self, flight: Flight, chunk: Chunk, host: str, event: Event) -> list[Array]:
         if event.kind == "missing":

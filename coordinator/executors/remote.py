@@ -16,7 +16,7 @@ import redis
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.executors.auditing import Auditor
 from hakoiri.coordinator.executors.company import Company
-from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
 from hakoiri.coordinator.executors.lying import Answer, Lying
 from hakoiri.coordinator.executors.patience import AWAY, Patience
 from hakoiri.coordinator.executors.plane import Plane
@@ -41,7 +41,6 @@ from hakoiri.worker.transport.payload import unpack_arrays
 from hakoiri.worker.transport.pieces import perform
 
 _WAIT_SECONDS = 0.25
-_MOST_EVENTS = 10_000
 
 #: The arrays of a chunk, and the worker that had better do it, or nothing.
 Wanted = tuple[Arrays, str]
@@ -162,14 +161,8 @@ class RemoteExecutor:
 
     def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
-        first = None if self._company.is_away else self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
-        more = self._redis.rpop(self._events, _MOST_EVENTS) or []
-        for raw in [*(first[1:] if first else []), *more]:
-            try:
-                event = Event.unpack(raw)
-            except PayloadError as error:
-                self._observer.note(f"{error}; passed over")
-                continue
+        seconds = 0.0 if self._company.is_away else _WAIT_SECONDS
+        for event in read_events(self._redis, self._events, seconds, self._observer):
             self._company.hear()
             # Of late and doubled events nobody knows the token: the first answer counted.
             if (chunk := self._flight.chunks.get(event.token)) is not None:

@@ -6,7 +6,7 @@ collect: the blocks of each layer, range by range, into the run's own store
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from heapq import merge
@@ -40,8 +40,8 @@ _RANGES = 16
 _GIVEN_BYTES = 1 << 24
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
-#: Before another attempt at a layer.
-_PAUSE_SECONDS = 0.5
+#: Before another attempt at a layer; twice as long before each further one.
+_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
 _Value = TypeVar("_Value")
 
 
@@ -63,7 +63,7 @@ class Hosting:
 
     @classmethod
     def begun(cls, session: Session) -> "Hosting":
-        """That of a run which hosts keep already."""
+        """Return the hosting of a run whose layers hosts keep already."""
         fields = session.store.read_record(META, HOSTS_KEY, "record of its hosts")
         dealt = Dealt(**all_fields(Dealt, fields))
         if session.context.hosts is None:
@@ -95,13 +95,9 @@ class Hosting:
         return hosting
 
     def _ask(
-        self,
-        task: str,
-        depth: Depth,
-        fields: Mapping[str, Mapping[str, Any]] | None = None,
-        keys: list[Keys] = [],  # noqa: B006
+        self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None, keys: Sequence[Keys] = ()
     ) -> dict[str, list[Array]]:
-        """What each of the hosts, or of those that `fields` names, answers."""
+        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host."""
         dealt = self._dealt
         living = self._pool.await_all(dealt.hosts)
         manifest = {**self._store.manifest.as_dict(), "settings": {}}
@@ -113,6 +109,7 @@ class Hosting:
         return self._pool.ask(
             task,
             {host: replace(request, me=dealt.hosts.index(host), **more).arrays(*keys) for host, more in asked.items()},
+            living,
         )
 
     # A layer
@@ -204,14 +201,16 @@ class Hosting:
 
 
 def _insist(session: Session, what: str, work: Callable[[], _Value]) -> _Value:
-    """What `work` gives, once no host is lost on the way; it may be done twice."""
+    """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost in its midst."""
+    pause = _PAUSE_SECONDS
     while True:
         try:
             return work()
         except HostLostError as lost:
             session.observer.note(f"{lost}; {what} is begun anew")
             session.control.check()
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:

@@ -91,7 +91,7 @@ class LayerStep(ABC):
 
     @property
     def has_files(self) -> bool:
-        """Whether there are files that are needed until the layer is committed."""
+        """Return whether spill files are still needed because the layer is not committed."""
         return bool(self._spill.stored_bytes)
 
     def finish(self) -> None:

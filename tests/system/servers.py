@@ -148,22 +148,16 @@ class Workers:
 @contextmanager
 def started_host(hakoiri: Hakoiri, url: str, store: Path, *options: str) -> Iterator[Workers]:
     """A host that keeps ranges below `store`, known to Redis when the block begins, gone when it has ended."""
-    with redis.Redis.from_url(url) as client:
-        supervisor = hakoiri.start("worker", "--store", str(store), *options, env={"HAKOIRI_REDIS": url})
-        try:
-            supervisor.wait_for("host in ")
-            # The beat of the one before may still be there.
-            wait_until(lambda: _beats(client, supervisor) or supervisor.process.poll() is not None)
-            assert supervisor.process.poll() is None, supervisor.finish()
-            yield Workers(supervisor, url)
-        finally:
-            family = supervisor.children()
-            supervisor.end()
-            psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+    supervisor = hakoiri.start("worker", "--store", str(store), *options, env={"HAKOIRI_REDIS": url})
+    with (
+        redis.Redis.from_url(url) as client,
+        _until_it_lives(supervisor, "host in ", lambda: _beats(client, supervisor)),
+    ):
+        yield Workers(supervisor, url)
 
 
 def _beats(client: redis.Redis, supervisor: Running) -> bool:
-    """Whether the host of this supervisor is known to Redis."""
+    """Return whether the host process of this supervisor, and not the one before it, sends heartbeats."""
     processes = {str(child.pid) for child in supervisor.children()}
     return any(beat.process.partition("-")[0] in processes for beat in living_hosts(client).values())
 
@@ -183,21 +177,25 @@ def started_workers(
             "worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
             before=before,
         )  # fmt: skip
-        try:
-            # It says so when it can be stopped.
-            supervisor.wait_for("worker processes for")
-            wait_until(
-                lambda: (
-                    len(living_workers(client).keys() - known.keys()) >= count or supervisor.process.poll() is not None
-                ),
-                what="the workers",
-            )
-            assert supervisor.process.poll() is None, supervisor.finish()
+        # It says so when it can be stopped.
+        with _until_it_lives(
+            supervisor, "worker processes for", lambda: len(living_workers(client).keys() - known.keys()) >= count
+        ):
             yield Workers(supervisor, url)
-        finally:
-            family = supervisor.children()
-            supervisor.end()
-            psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+
+
+@contextmanager
+def _until_it_lives(supervisor: Running, said: str, lives: Callable[[], bool]) -> Iterator[None]:
+    """Wait until a supervisor has said something and `lives`; end it and its processes after the block."""
+    try:
+        supervisor.wait_for(said)
+        wait_until(lambda: lives() or supervisor.process.poll() is not None, what="the workers")
+        assert supervisor.process.poll() is None, supervisor.finish()
+        yield
+    finally:
+        family = supervisor.children()
+        supervisor.end()
+        psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class Hosts:
         self.started[number:] = [self._stack.enter_context(host)]
 
     def arguments(self, *more: str) -> list[str]:
-        """What makes a run one that they keep from its first layer on."""
+        """Return the options that give all layers of a run to these hosts."""
         return ["--redis", self.url, "--hosts", "all", "--farm-from", "1", *more]
 
 
@@ -117,7 +117,7 @@ def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoi
 
 
 @pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])
-def test_a_host_that_dies_as_it_is_given_its_ranges_keeps_nobody(
+def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
     stays_away: bool, hakoiri: Hakoiri, hosts: Hosts
 ) -> None:
     (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())

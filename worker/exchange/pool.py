@@ -37,7 +37,7 @@ class Threads(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """The number of threads."""
 
     def each(
         self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],

@@ -167,7 +167,7 @@ class RangeStep:
             self._threads.spare.extend(self._exchange.emptied())
 
     def _works(self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None) -> Iterator[Work]:
-        """What to merge; `ends` says of each whether its range ends with it."""
+        """Yield the work for each piece of a range; append to `ends` whether it is the last piece of its range."""
         exchange = self._exchange
 
         def work(found: Found, low: Key, high: Key, keep: bool) -> Work:

@@ -38,7 +38,7 @@ _MOST_NAME = 40
 
 
 class _NoGuard:
-    """Nothing stops the work of a host but its end: what it makes for nobody is dropped."""
+    """A guard that never stops work: a host finishes each request, and drops the result if it is out of date."""
 
     def check(self) -> None:
         """Go on."""

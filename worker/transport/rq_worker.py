@@ -26,7 +26,7 @@ from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.layers.windows import Windows
-from hakoiri.worker.program import HOST_ROOTS, differing_parts, program_of
+from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
 from hakoiri.worker.transport.depots import DATA_REDIS, MAIN, Depots
@@ -171,7 +171,7 @@ def _perform(
     report("started")
     try:
         request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
-        puzzle = _build_puzzle(task, request, () if host is None else HOST_ROOTS)
+        puzzle = _build_puzzle(task, request, *([] if host is None else [type(host).__module__]))
     except Exception as error:
         report("refused", error)
         # The other workers take the next ones: refusing them all would be faster than any of them can be done.
@@ -242,7 +242,7 @@ _loaders = set[Callable[[Puzzle], None]]()
 _shared: dict[tuple[str, int], Arrays] = {}
 
 
-def _build_puzzle(task: str, request: TaskRequest, roots: tuple[str, ...] = ()) -> Puzzle:
+def _build_puzzle(task: str, request: TaskRequest, *more: str) -> Puzzle:
     """The puzzle of a request, built once per process, the kernels of the task compiled by one process for all.
 
     IMPORTANT: a request names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
@@ -253,7 +253,7 @@ def _build_puzzle(task: str, request: TaskRequest, roots: tuple[str, ...] = ()) 
         _loaders.clear()
         _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
     puzzle = _puzzles[name]
-    if parts := differing_parts(program_of(puzzle, roots), request.program):
+    if parts := differing_parts(program_of(puzzle, *more), request.program):
         raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
     load = kernels_of(task)
     if load not in _loaders:
