@@ -93,7 +93,7 @@ class Part:
         self.store.erase(META, CLOSED_KEY)
         self.store.commit(replace(self.store.state, depth=-1))
         self._older = None
-        mine = [request.cuts.bounds(n, self.store.layout) for n in request.mine]
+        mine = [request.cuts.bounds(n, self.store.layout) for n in sorted(request.mine)]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
             totals = [np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64) for part in own]
