@@ -1,6 +1,7 @@
 """Hakoiri from Python: make a run, open one, and ask it (`hakoiri` has an example).
 
-Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
+Every answer comes from the run's store alone: no Redis, no worker, no other process is needed. Only layers that hosts
+keep are asked of these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 """
 
 import inspect
@@ -11,6 +12,7 @@ from typing import Any
 
 from hakoiri.admission import admit
 from hakoiri.coordinator.errors import RunError, UnanswerableError
+from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
 from hakoiri.coordinator.runs.create import make_run
@@ -30,7 +32,6 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.steps import noted
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.census import Diameter
 
 __all__ = [
@@ -100,7 +101,7 @@ def open_run(
     `puzzle` (FILE.py:NAME) names the file of a run of a user puzzle that this user has not made runs of. Raises
     `UnknownRunError`, `MismatchError` for another puzzle, and `DamagedError` if its file cannot be read.
     """
-    return Run(RunStore(_admitted(name, data, puzzle)), resources)
+    return _opened(_admitted(name, data, puzzle), resources)
 
 
 @noted()
@@ -186,4 +187,8 @@ def _drive_to_end(directory: Path, resources: Resources | None, observer: Observ
     if state.status != "complete":
         step = Step("resume", directory.name, str(directory.parent))
         raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
-    return Run(RunStore(directory), resources)
+    return _opened(directory, resources)
+
+
+def _opened(directory: Path, resources: Resources | None) -> Run:
+    return Run(open_store(directory, resources.redis if resources else None), resources)

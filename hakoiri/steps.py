@@ -15,6 +15,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
         "resume_run({run}, repair=True)",
     ),
     "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
+    "collect": ("bring it home with {}", "'hakoiri collect {run}'", ""),
     "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),
     "delete": ("{} removes it", "'hakoiri delete {run}'", "delete_run({run})"),
     "status": ("look with {}", "'hakoiri status {run}'", ""),

@@ -45,7 +45,7 @@ MAY_LOAD = {"puzzles.registry", "coordinator.runs.apart", "hakoiri.admission", "
 MAY_LOAD |= {"worker.main"}
 #: Who may ask `hakoiri.admission` for that: commands that open a run, and services when they start.
 MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.cli.runs.verifying"}
-MAY_ADMIT |= {"hakoiri.web.settings"}
+MAY_ADMIT |= {"hakoiri.cli.runs.collecting", "hakoiri.web.settings"}
 #: No module has more lines, no folder more modules.
 MOST_LINES, MOST_MODULES = 350, 12
 #: Folders that offer names instead of modules.

@@ -116,6 +116,9 @@ def _struck(*blows: Callable[[_Hosts], None]) -> Callable[[Scene], None]:
             blow = scene.chance.choice(blows)
             scene.survived(partial(blow, hosts), lambda: hosts.running)
         scene.finish_at_last(hosts.running, hosts.await_one)
+        collecting = scene.hakoiri.start("collect", "last", "--redis", scene.url).finish()
+        if collecting.code:
+            scene.outcome.faults.append(f"not brought home: {collecting.stderr}")
         scene.outcome.figures["middle"] = scene.outcome.figures["stood"]
         if left := [path.parent.name for path in scene.place.glob("host-*/run-*")]:
             scene.outcome.faults.append(f"what was brought home is left at {', '.join(left)}")
@@ -153,7 +156,7 @@ A run of which two or three hosts keep the layers (`worker --store`), some with 
 (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT) at random moments: of the process of a host; of its supervisor with all
 that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
 comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
-layers and digests those of an undisturbed run by threads, `hakoiri verify` must agree, and nothing may be left at the
-hosts. *Seconds until it went on* are those to the coordinator's next commit: the start of who was killed and the time
+layers and digests those of an undisturbed run by threads, `hakoiri collect` must bring it home, where `hakoiri verify`
+must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next commit: the start of who was killed and the time
 that a host stood still are counted, and the first commit of another coordinator is that it has begun. Done on 2 cores
 of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""

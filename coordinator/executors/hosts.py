@@ -2,8 +2,10 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import redis
 
@@ -14,16 +16,26 @@ from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import ElsewhereError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, all_fields
+from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat, living_hosts, redis_errors
+from hakoiri.worker.transport.depots import depot_number
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
+#: Before another attempt; twice as long before each further one.
+_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
+_Value = TypeVar("_Value")
 
 
 class HostLostError(WorkerError):
@@ -96,6 +108,18 @@ class HostPool:
                 with suppress(redis.ConnectionError, redis.TimeoutError):
                     flight.take_back()
 
+    def insist(self, what: str, work: Callable[[], _Value]) -> _Value:
+        """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile."""
+        pause = _PAUSE_SECONDS
+        while True:
+            try:
+                return work()
+            except HostLostError as lost:
+                self._observer.note(f"{lost}; {what} is begun anew")
+                self._control.check()
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
     def _collect(
         self, flight: Flight, waiting: dict[str, str], began: Mapping[str, HostBeat]
     ) -> dict[str, list[Array]]:
@@ -135,3 +159,55 @@ class HostPool:
                 raise HostLostError(f"host {host} was started again")
             if not kept[token]:
                 raise HostLostError("Redis lost its data")
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """The hosts of a run, and the number of the host of each range of `partition`."""
+
+    hosts: list[str]
+    partition: list[int]
+    owners: list[int]
+
+
+class Keepers:
+    """The hosts that keep the run of `store`, its ranges as `dealt`: requests to all of them, or to some."""
+
+    def __init__(self, store: RunStore, pool: HostPool, dealt: Dealt) -> None:
+        self.pool, self.dealt, self._store = pool, dealt, store
+
+    @classmethod
+    def of(cls, store: RunStore, pool: HostPool) -> "Keepers":
+        """Those that the run names."""
+        fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
+        return cls(store, pool, Dealt(**all_fields(Dealt, fields)))
+
+    def ask(
+        self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
+    ) -> dict[str, list[Array]]:  # fmt: skip
+        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
+
+        `keys` gives what goes with that of each. One that is away is waited for, or else is an `ElsewhereError`.
+        Raises as `HostPool.ask`.
+        """
+        dealt = self.dealt
+        living = self.pool.await_all(dealt.hosts) if waits else self._require_living()
+        manifest = {**self._store.manifest.as_dict(), "settings": {}}
+        request = HostRequest(
+            manifest, dealt.hosts, 0, [depot_number(living[host].url) for host in dealt.hosts], dealt.partition,
+            dealt.owners, depth, memory=self.pool.memory,
+        )  # fmt: skip
+        asked = fields if fields is not None else {host: {} for host in dealt.hosts}
+        requests = {
+            host: replace(request, me=dealt.hosts.index(host), **more).arrays(*keys(host))
+            for host, more in asked.items()
+        }
+        return self.pool.ask(task, requests, living)
+
+    def _require_living(self) -> dict[str, HostBeat]:
+        living = self.pool.living()
+        if missing := sorted(set(self.dealt.hosts) - living.keys()):
+            text = f"{', '.join(missing)}, who keep layers of run {self._store.directory.name}, do not answer"
+            raise ElsewhereError(text, Step("host", "DIR"))
+        return living

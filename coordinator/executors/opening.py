@@ -1,16 +1,25 @@
-"""Opens the executor that resources ask for: threads of this process, or RQ workers anywhere."""
+"""Opens what a run is driven or read by: threads of this process, RQ workers anywhere, and hosts that keep layers."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import known
+from hakoiri.storage.layers.store import Entries, RunStore
 from hakoiri.worker.machine import usable_cores
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.executors.hosts import Keepers
 
 
 @contextmanager
@@ -54,3 +63,32 @@ def open_context(
                 memory, wanted = resources.memory or 0, resources.hosts or None
                 hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)
             yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts)
+
+
+def open_store(directory: Path, redis: str | None = None) -> RunStore:
+    """A run to be read; layers that hosts keep over the Redis of the URL `redis`, else of HAKOIRI_REDIS.
+
+    Raises storage errors; `ElsewhereError` when a layer is read whose hosts cannot be reached.
+    """
+    store, url = RunStore(directory), redis or os.environ.get("HAKOIRI_REDIS", "")
+
+    @cache
+    def elsewhere() -> Entries:
+        # Here, because rq takes a tenth of a second to import.
+        from hakoiri.coordinator.executors.kept import KeptBlocks
+
+        return KeptBlocks(open_keepers(store, url, Control(), SilentObserver()), store.layout)
+
+    if url and store.keepers():
+        store.elsewhere = elsewhere
+    return store
+
+
+def open_keepers(store: RunStore, redis: str, control: Control, observer: Observer) -> "Keepers":
+    """The hosts that keep the run of `store`, over the Redis of a URL."""
+    from hakoiri.coordinator.executors.hosts import HostPool, Keepers
+    from hakoiri.worker.transport.connection import connect
+
+    spec = PuzzleSpec.from_dict(store.manifest.puzzle)
+    pool = HostPool(redis, connect(redis), spec.build(), spec, control, observer, DEFAULT, None, 0)
+    return Keepers.of(store, pool)

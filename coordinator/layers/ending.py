@@ -30,7 +30,6 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
             search.step()
     finally:
         search.state = session.commit_staged(search.state)
-    search.collect()
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.flow for record in records])

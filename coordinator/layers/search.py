@@ -159,12 +159,6 @@ class LayeredSearch:
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
 
-    def collect(self) -> None:
-        """Bring home what hosts keep, if any do; nothing may be staged."""
-        if self._hosting is not None:
-            self._hosting.collect()
-            self._hosting, self.state = None, self.store.state
-
     @property
     def total(self) -> int | None:
         """How many configurations there are to find, where that is known."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.errors import MismatchError
+from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
@@ -32,7 +33,9 @@ class Derived:
     """
 
     def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
-        self._settings, self._mode, self._plan = run.manifest.settings, mode, plan_for(run) | plan
+        # Hosts keep searches from a start only.
+        self._settings = {name: value for name, value in run.manifest.settings.items() if name != "hosts"}
+        self._mode, self._plan = mode, plan_for(run) | plan
         self._spec = spec or PuzzleSpec.from_dict(run.manifest.puzzle)
         self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, mode, self._plan)
 
@@ -66,7 +69,7 @@ def require_base(plan: Mapping[str, Any], *others: str) -> None:
 def open_base(store: RunStore) -> RunStore:
     """The run that `store` belongs to, as it was then; `MismatchError` if it is not there any more."""
     plan, directory = store.plan(Belonging), store.directory.parent
-    base = RunStore(directory / Path(plan.base).name)
+    base = open_store(directory / Path(plan.base).name)
     if base.state.digest != plan.base_digest or base.state.status != "complete":
         base.close()
         run = store.directory.name

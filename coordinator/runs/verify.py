@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.executors.opening import open_context, open_store
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
@@ -33,7 +33,7 @@ def verify_directory(
 ) -> Report:
     """`verify_run` for a run that may be damaged beyond opening: then that is the fault."""
     try:
-        with RunStore(directory) as store:
+        with open_store(directory, resources.redis) as store:
             return verify_run(store, full, resources, control, observer, seed)
     except DamagedError as error:
         return Report(faults=[str(error)], steps=error.steps)
@@ -49,7 +49,6 @@ def verify_run(
     Damage is reported, not raised, as far as the store can be read at all. Where `resources` say nothing, what the run
     was made with counts.
     """
-    store.require_home()
     report, job = Report(state=store.state), open_job(store)
     if seed is not None:
         report.seed = seed

@@ -38,6 +38,7 @@ _PANELS = {
         "status": "runs.living",
         "cancel": "runs.living",
         "resume": "runs.running",
+        "collect": "runs.collecting",
     },
     "Ask a run": {
         "path": "answers.paths",

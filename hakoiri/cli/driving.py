@@ -227,12 +227,12 @@ def _report(
     directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
 ) -> None:
     """Print what a run has found."""
+    from hakoiri.coordinator.executors.opening import open_store
     from hakoiri.coordinator.runs.catalogue import runs_like
     from hakoiri.coordinator.runs.create import open_job
     from hakoiri.coordinator.runs.summary import summarise
-    from hakoiri.storage.layers.store import RunStore
 
-    with RunStore(directory) as store:
+    with open_store(directory, resources.redis) as store:
         job = open_job(store)
         summary = summarise(job, resources.over(store.manifest.settings).budget())
         summary["reason"] = worded(store.state.reason, store.state.steps)
@@ -240,6 +240,9 @@ def _report(
             summary |= finish(job, control)
         if not json:
             _print_summary(job, summary, wide)
+        if hosts := store.keepers():
+            home = worded(f"its layers are kept by {', '.join(hosts)}", [Step("collect", directory.name)])
+            stderr().print(Text(home), soft_wrap=True)
     # When the run is closed: its file is looked at among the others.
     compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
     if json:

@@ -76,7 +76,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.passes = Passes(settings)
     app.state.own_puzzles = settings.own_puzzles()
     app.state.questions = Questions(settings)
-    app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))
+    app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory), settings.redis)
     app.state.metrics = Metrics(app.state.runs, app.state.streams)
     for module in _ROUTES:
         app.include_router(module.router)

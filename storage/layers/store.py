@@ -1,8 +1,9 @@
 """The store of one run: its books and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -20,10 +21,22 @@ from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_b
 _BATCH = 8
 
 
+class Entries(Protocol):
+    """Sorted entries: those of LMDB (`storage.engine.environment.Environment`), or the blocks of layers at hosts."""
+
+    def get(self, database: bytes, name: bytes) -> bytes | None: ...
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]: ...
+    def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]: ...
+    def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None: ...
+    def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None: ...
+
+
 class RunStore(Ledger):
     """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
 
     `database` in some methods is BLOCKS, the layers by depth, or SEEN, the runs of a directed search by number.
+    `elsewhere` gives the blocks of layers that hosts keep; it is called when one is read, and raises `ElsewhereError`
+    unless whoever opened the store can reach the hosts.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -33,6 +46,8 @@ class RunStore(Ledger):
             raise self._damaged(f"its manifest is malformed: no keys have the layout {self.manifest.layout!r}")
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
+        self._away: dict[Depth, bool] = {}
+        self.elsewhere: Callable[[], Entries] = self._out_of_reach
 
     def layer(self, depth: Depth) -> Keys:
         """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
@@ -53,10 +68,8 @@ class RunStore(Ledger):
         prefix = number_key(number)
         name = block_key(number, begin, self.layout.bytes) if after else self._name_around(database, number, begin)
         most = 1
-        if name is None and database == BLOCKS:
-            self.require_home()
         while name is not None:
-            entries = self._environment.entries(database, name, most)
+            entries = self._entries(database, number).entries(database, name, most)
             mine = [(found, value) for found, value in entries if found.startswith(prefix)]
             # The least name that is greater.
             name = mine[-1][0] + b"\0" if len(mine) == most else None
@@ -67,7 +80,7 @@ class RunStore(Ledger):
     def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[Block]:
         """The blocks of a layer that begin with `firsts`, which are neighbours; any thread may `decode` them."""
         names = [block_key(number, first, self.layout.bytes) for first in firsts]
-        entries = self._environment.entries(database, names[0], len(names)) if names else []
+        entries = self._entries(database, number).entries(database, names[0], len(names)) if names else []
         if [name for name, _ in entries] != names:
             raise self._damaged(f"layer {number} has changed while it was read")
         return [_block(*entry) for entry in entries]
@@ -90,7 +103,8 @@ class RunStore(Ledger):
 
     def first_keys(self, number: Depth, database: bytes = BLOCKS) -> list[Key]:
         """The first key of each block of a layer."""
-        return [split_block_key(name)[1] for name in self.names(database, number_key(number))]
+        names = self._entries(database, number).names(database, number_key(number))
+        return [split_block_key(name)[1] for name in names]
 
     def contains(self, depth: Depth, keys: Keys) -> Mask:
         """One truth value per key: is it in the layer? `keys` increase. Decodes a block once, for one key or many."""
@@ -101,17 +115,17 @@ class RunStore(Ledger):
 
     def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
         """`contains` for a layer or run that is known to be whole."""
-        found = np.zeros(len(keys), dtype=np.bool_)
+        found, entries = np.zeros(len(keys), dtype=np.bool_), self._entries(database, number)
         begin = 0
         while begin < len(keys):
             name = self._name_around(database, number, key_at(keys, begin))
-            value = None if name is None else self.read(database, name)
+            value = None if name is None else entries.get(database, name)
             if name is None or value is None:
                 return found
             block, end = self.decode(_block(name, value)), len(keys)
             # All keys before the next block are decided by this one, also those beyond its last.
             if key_at(keys, -1) > key_at(block, -1):
-                following = self._environment.name_after(database, name, number_key(number))
+                following = entries.name_after(database, name, number_key(number))
                 if following is not None:
                     first = self.layout.pack([split_block_key(following)[1]])
                     end = begin + max(1, int(lower_bounds(keys[begin:], first)[0]))
@@ -146,22 +160,37 @@ class RunStore(Ledger):
         """Stage the record of a layer whose blocks are staged or committed."""
         self.stage_record(LAYERS, number_key(record.depth), record.as_dict())
         self._indexed.discard(record.depth)
+        self._away.pop(record.depth, None)
 
     def require_whole(self, depth: Depth) -> None:
-        """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray."""
+        """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray.
+
+        Of a layer that hosts keep each host looks at its own.
+        """
         if depth not in self._indexed:
-            record = self.layer_record(depth)
-            if record.hosted:
-                self.require_home()
-            self.require_names(depth, record.index, f"layer {depth}")
+            if not self._is_away(depth):
+                self.require_names(depth, self.layer_record(depth).index, f"layer {depth}")
             self._indexed.add(depth)
 
     def require_home(self) -> None:
         """`ElsewhereError` if hosts keep layers of the run."""
-        if hosts := self.keepers():
-            run = self.directory.name
-            text = f"layers of run {run} are kept by {', '.join(hosts)} until it is complete"
-            raise ElsewhereError(text, Step("give", "hosts", "all"), Step("resume", run))
+        if self.keepers():
+            self._out_of_reach()
+
+    def _out_of_reach(self) -> Entries:
+        run = self.directory.name
+        text = f"layers of run {run} are kept by {', '.join(self.keepers())}: set HAKOIRI_REDIS to ask them"
+        raise ElsewhereError(text, Step("collect", run))
+
+    def _entries(self, database: bytes, number: Depth) -> Entries:
+        """Where a layer lies."""
+        return self.elsewhere() if database == BLOCKS and self._is_away(number) else self._environment
+
+    def _is_away(self, depth: Depth) -> bool:
+        """Whether hosts keep a layer."""
+        if depth not in self._away and self.read(LAYERS, number_key(depth)) is not None:
+            self._away[depth] = self.layer_record(depth).hosted
+        return self._away.get(depth, False)
 
     def require_names(self, number: Depth, index: int, what: str, database: bytes = BLOCKS) -> None:
         """`DamagedError` that names `what` unless the CRC-32 of the names of its blocks is `index`."""
@@ -173,7 +202,8 @@ class RunStore(Ledger):
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
-        return self._environment.name_around(database, block_key(number, key, self.layout.bytes), number_key(number))
+        wanted = block_key(number, key, self.layout.bytes)
+        return self._entries(database, number).name_around(database, wanted, number_key(number))
 
 
 def _block(name: bytes, value: bytes) -> Block:

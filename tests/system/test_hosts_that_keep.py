@@ -69,12 +69,12 @@ def digests(hakoiri: Hakoiri, run: str) -> list[str]:
     return [layer["digest"] for layer in hakoiri.ask("layers", run)["layers"]]
 
 
-def assert_as_by_threads(hakoiri: Hakoiri, run: str, *words: str) -> None:
-    """The run is complete, whole on disk, and has the layers of one by threads."""
+def assert_as_by_threads(hakoiri: Hakoiri, hosts: Hosts, run: str, *words: str) -> None:
+    """The run is complete, whole where it is kept, and has the layers of one by threads."""
     alone = hakoiri.ask("run", *words)["run"]
     assert hakoiri.ask("status", run)["status"] == "complete"
     assert digests(hakoiri, run) == digests(hakoiri, alone)
-    assert hakoiri.ask("verify", run)["faults"] == []
+    assert hakoiri.ask("verify", run, "--redis", hosts.url)["faults"] == []
 
 
 @pytest.mark.parametrize("words", [*SPACES, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
@@ -86,9 +86,49 @@ def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoi
     assert sum(host["configurations"] for host in places["kept"]["hosts"]) == made["configurations"]
     assert all(host["ranges"] and host["sent"] for host in places["kept"]["hosts"])
     assert places["kept"]["slowest_over_mean"] >= 1
-    assert_as_by_threads(hakoiri, found["run"], *words)
-    # Nothing of it is left where it was kept.
+    assert_as_by_threads(hakoiri, hosts, found["run"], *words)
+    assert_comes_home(hakoiri, hosts, found["run"])
+
+
+def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
+    """The run is kept by its hosts; brought home it is whole, and nothing is left where it was."""
+    assert [len(list(hosts.store(number).glob("run-*"))) for number in range(2)] == [1, 1]
+    known = digests(hakoiri, run)
+    assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] > 3
     assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
+    assert hakoiri.ask("verify", run, "--full")["faults"] == []
+    assert digests(hakoiri, run) == known
+    assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
+
+
+def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    words, env = ("tiles", "-o", "rows=2", "-o", "columns=4"), {"HAKOIRI_REDIS": hosts.url}
+    run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
+    far = hakoiri.ask("layers", alone, "--depth", "36")["configurations"][0]
+    questions = [
+        ("layers", "--depth", "20"), ("path", "--to", "farthest"), ("distance", far), ("diameter",),
+        ("hardest",), ("path", "--to", far),
+    ]  # fmt: skip
+    for name, *options in questions:
+        asked = [hakoiri.ask(name, each, *options, env=env) for each in (run, alone)]
+        # Their goal distances are two runs.
+        own = {"run": alone, "distances": ""}
+        assert {**asked[0], **own} == {**asked[1], **own}, name
+    assert_comes_home(hakoiri, hosts, run)
+
+
+def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    run = hakoiri.ask("run", *SPACES[0], *hosts.arguments())["run"]
+    name = (hosts.store(1) / "host").read_text(encoding="utf-8").strip()
+    hosts.started[1].supervisor.end()
+    refused = hakoiri.here("path", run, "--to", "farthest", env={"HAKOIRI_REDIS": hosts.url}, check=False)
+    assert (refused.code, name in refused.error, "worker --store" in refused.error) == (1, True, True)
+    collecting = hakoiri.start("collect", run, "--redis", hosts.url)
+    collecting.wait_for(f"waiting for {name}")
+    collecting.send(signal.SIGINT)
+    assert "goes on from there" in collecting.finish().stderr
+    hosts.start(1)
+    assert_comes_home(hakoiri, hosts, run)
 
 
 def begun(hakoiri: Hakoiri, hosts: Hosts, depth: int, *more: str) -> Running:
@@ -99,12 +139,12 @@ def begun(hakoiri: Hakoiri, hosts: Hosts, depth: int, *more: str) -> Running:
     return running
 
 
-def assert_goes_on(hakoiri: Hakoiri, running: Running) -> None:
+def assert_goes_on(hakoiri: Hakoiri, hosts: Hosts, running: Running) -> None:
     """The run ends as one by threads would, and said that a layer was begun anew."""
     finished = running.finish()
     assert finished.code == 0, finished
     assert "begun anew" in finished.stderr
-    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
 @pytest.mark.parametrize("number", [pytest.param(0, marks=SLOW), 1])
@@ -113,7 +153,7 @@ def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoi
     for process in hosts.started[number].supervisor.children():
         if "redis" not in process.name():
             process.kill()
-    assert_goes_on(hakoiri, running)
+    assert_goes_on(hakoiri, hosts, running)
 
 
 @pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])
@@ -131,7 +171,7 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
         process.kill()
     finished = running.finish()
     assert (finished.code, "dealing out is begun anew" in finished.stderr) == (0, True), finished
-    assert_as_by_threads(hakoiri, finished.json["run"], *SPACES[0])
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *SPACES[0])
 
 
 @SLOW
@@ -140,7 +180,7 @@ def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> No
     hosts.started[1].supervisor.end()
     running.wait_for("waiting for ")
     hosts.start(1)
-    assert_goes_on(hakoiri, running)
+    assert_goes_on(hakoiri, hosts, running)
 
 
 @SLOW
@@ -148,7 +188,7 @@ def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hos
     running = begun(hakoiri, hosts, 15)
     (server,) = (child for child in hosts.started[1].supervisor.children() if "redis" in child.name())
     server.kill()
-    assert_goes_on(hakoiri, running)
+    assert_goes_on(hakoiri, hosts, running)
 
 
 @SLOW
@@ -158,7 +198,7 @@ def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hos
     redis_server.start()
     finished = running.finish()
     assert finished.code == 0, finished
-    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=SLOW)])
@@ -168,12 +208,16 @@ def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hako
     running.finish()
     run = hakoiri.run_directory().name
     # What hosts keep is not taken for damaged, and not to be had without them.
-    for question in (("layers", run, "--depth", "12"), ("verify", run), ("resume", run, "--hosts", "none")):
+    for question in (("layers", run, "--depth", "12"), ("verify", run)):
         refused = hakoiri.here(*question, check=False)
-        assert (refused.code, "kept by" in refused.error, "--hosts all" in refused.error) == (1, True, True), refused
+        assert (refused.code, "kept by" in refused.error, "hakoiri collect" in refused.error) == (1, True, True), (
+            refused
+        )
+    refused = hakoiri.here("resume", run, "--hosts", "none", check=False)
+    assert (refused.code, "--hosts all" in refused.error) == (1, True), refused
     assert "asked over Redis" in hakoiri.here("resume", run, check=False).error
     hakoiri.here("resume", run, "--redis", hosts.url)
-    assert_as_by_threads(hakoiri, run, *TILES)
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
 @SLOW
@@ -184,7 +228,7 @@ def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> No
     coordinator.send(signal.SIGTERM)
     coordinator.finish()
     assert hakoiri.ask("status", run)["places"]["layers"]["hosts"]["layers"] > 3
-    assert_as_by_threads(hakoiri, run, *TILES)
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
 def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:

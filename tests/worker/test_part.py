@@ -10,13 +10,12 @@ import pytest
 
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.layers.blocks import decode
+from hakoiri.storage.layers.blocks import Block, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import FORMAT_VERSION
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
-from hakoiri.worker.hosts.wire import split_ranges
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
@@ -72,9 +71,11 @@ def test_the_layers_are_those_of_a_plain_search(
         assert sum(answer.size for answer in merged) == len(layer)
         found: list[Key] = []
         for number in everybody:
-            _, *arrays = ask("host-give", number, depth=depth, most=1 << 20)
-            for _, coded in split_ranges(*arrays, puzzle.layout):
-                found += [key for block in coded.blocks(depth) for key in ints(decode(block, puzzle.layout))]
+            (firsts,) = ask("host-index", number, depth=depth)
+            lengths, data = ask("host-give", number, firsts, depth=depth)
+            for first, value in zip(ints(firsts), np.split(data, np.cumsum(lengths)[:-1]), strict=False):
+                block = Block(depth, first, count_of(value), value)
+                found += ints(decode(block, puzzle.layout))
         assert sorted(found) == layer
         spilled += sum(answer.spilled for answer in merged)
         sent += sum(answer.bytes for answer in told)

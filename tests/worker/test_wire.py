@@ -28,7 +28,6 @@ from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import (
     HostExpanded,
-    HostGiven,
     HostMerged,
     HostRequest,
     as_array,
@@ -198,7 +197,7 @@ def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
     assert not outbox._thread.is_alive()
 
 
-REQUEST = HostRequest({"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, [3, 4], 1, 2)
+REQUEST = HostRequest({"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, [3, 4])
 
 
 def test_a_request_is_read_as_it_was_written() -> None:
@@ -211,7 +210,7 @@ def test_a_request_is_read_as_it_was_written() -> None:
     [
         {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
-        {"owners": [0, 1, 1]}, {"partition": [0]}, {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"first": -1},
+        {"owners": [0, 1, 1]}, {"partition": [0]}, {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
         {"expected": [3, -1]},
     ],
     ids=str,
@@ -298,8 +297,8 @@ def test_a_host_goes_on_after_a_disk_was_full(host: Host, monkeypatch: pytest.Mo
         full.setattr(Environment, "write", partial(_fail, Environment.write))
         asked(host, "host-take", keys)
     asked(host, "host-take", keys)
-    head, *_ = asked(host, "host-give", depth=0, most=1)
-    assert read_answer(HostGiven, head) == HostGiven(1)
+    (firsts,) = asked(host, "host-index", depth=0)
+    assert firsts.tolist() == keys[:1].tolist()
 
 
 def _fail(*_: object, **__: object) -> None:
@@ -326,7 +325,7 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
 
 def test_answers_are_read_as_they_were_written() -> None:
     expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900)
-    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 0.0), HostGiven(4)):
+    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 0.0)):
         assert read_answer(type(answer), as_array(asdict(answer))) == answer
 
 

@@ -35,6 +35,8 @@ _Made = TypeVar("_Made")
 _NAME_FILE, _HALF = "host", "making"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
+#: What begins a step; reading must not disturb one.
+_STEPS = ("host-take", "host-expand")
 
 
 class _NoGuard:
@@ -87,12 +89,17 @@ class Host:
                 part.close()
             shutil.rmtree(directory, ignore_errors=True)
             return [as_array({})]
-        part = self._part(directory, request, puzzle, depots)
+        if not directory.exists():
+            if task != "host-take":
+                raise TaskError(f"it keeps nothing of run {request.manifest.get('run')}: begin the run anew")
+            self._begin(directory, Manifest.from_dict(request.manifest))
+        part = self._part(directory, request, puzzle, depots, task in _STEPS)
         answers: dict[str, Callable[[], list[Array]]] = {
             "host-take": lambda: part.take(request, list(chunk[1:])),
             "host-expand": lambda: part.expand(request, session),
             "host-merge": lambda: part.merge(request),
-            "host-give": lambda: part.give(request),
+            "host-index": lambda: part.index(request),
+            "host-give": lambda: part.give(request, chunk[-1]),
         }
         try:
             return answers[task]()
@@ -116,14 +123,13 @@ class Host:
         readable = re.sub(r"[^\w-]", "-", str(request.manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
         return self._directory / f"run-{readable}-{digest}"
 
-    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part:
+    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, begins: bool) -> Part:
+        """The open part of a run; opened again where a step `begins` that may take another amount of memory."""
         part = self._parts.get(directory)
-        if part is not None and part.memory != request.memory:
+        if part is not None and begins and part.memory != request.memory:
             self._parts.pop(directory).close()
             part = None
         if part is None:
-            if not directory.exists():
-                self._begin(directory, Manifest.from_dict(request.manifest))
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
         return part

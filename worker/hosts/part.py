@@ -19,9 +19,9 @@ import numpy as np
 import redis
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
-from hakoiri.storage.layers.blocks import Coded, code_keys, join_blocks, join_coded
+from hakoiri.storage.layers.blocks import Coded, code_keys
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
 from hakoiri.storage.layers.spill import Spill
@@ -35,7 +35,7 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
 from hakoiri.worker.exchange.step import HeldKeys, RangeStep, Sample
-from hakoiri.worker.hosts.requests import HostExpanded, HostGiven, HostMerged, HostRequest, as_array
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, as_array
 from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import Merged
@@ -119,21 +119,17 @@ class Part:
         self._abandon()
         return [as_array(asdict(figures))]
 
-    def give(self, request: HostRequest) -> list[Array]:
-        """The blocks of the own ranges of a layer, from range `request.first` on: as many ranges as fit."""
-        store, layout = self.store, self.store.layout
-        mine, cuts = request.mine, request.cuts
-        firsts, parts, ranges, number = store.first_keys(request.depth), [Coded.empty(layout)], [], request.first
-        while number < len(request.owners) and sum(len(part.data) for part in parts) < request.most:
-            if number in mine:
-                low, high = cuts.bounds(number, layout)
-                blocks = store.coded(request.depth, [first for first in firsts if low <= first < high])
-                parts.append(join_blocks(blocks, layout))
-                ranges += [number] * len(blocks)
-            number += 1
-        coded = join_coded(parts)
-        data = np.frombuffer(coded.data, dtype=np.uint8)
-        return [as_array(asdict(HostGiven(number))), np.array(ranges, dtype=np.int64), *coded[:3], data]
+    def index(self, request: HostRequest) -> list[Array]:
+        """The first keys of the own blocks of a layer; `DamagedError` if any of them is lost."""
+        self.store.require_whole(request.depth)
+        return [self.store.layout.pack(self.store.first_keys(request.depth))]
+
+    def give(self, request: HostRequest, firsts: Keys) -> list[Array]:
+        """The lengths and bytes of the own blocks of a layer that begin with `firsts`, which are neighbours here."""
+        if not self.store.layout.holds(firsts):
+            raise PayloadError("a request is not readable: its blocks begin with no keys")
+        values = [block.value for block in self.store.coded(request.depth, ints(firsts))]
+        return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
 
     # What a step needs
 

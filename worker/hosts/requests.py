@@ -14,8 +14,8 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
-#: What may be asked, by name: take layers, expand, merge, give blocks, let go.
-HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-give", "host-leave")
+#: What may be asked, by name: take layers, expand, merge, list blocks, give blocks, let go.
+HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-index", "host-give", "host-leave")
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
 
@@ -40,9 +40,6 @@ class HostRequest:
     memory: int = 0
     #: Of a merge: how many messages each host has sent to this one.
     expected: list[int] = field(default_factory=list)
-    #: Of a request for blocks: the first range, and about how many bytes.
-    first: int = 0
-    most: int = 0
 
     @cached_property
     def cuts(self) -> Partition:
@@ -73,7 +70,7 @@ class HostRequest:
             raise PayloadError("a request is not readable: it is for none of its hosts")
         if len(found.partition) != len(found.owners) + 1:
             raise PayloadError("a request is not readable: its ranges are not those of its hosts")
-        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, found.first, found.most, *found.expected, 0) < 0:
+        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, *found.expected, 0) < 0:
             raise PayloadError("a request is not readable: a number of it is out of bounds")
         return found
 
@@ -110,13 +107,6 @@ class HostMerged:
     def __post_init__(self) -> None:
         if digest_text(lanes_in(self.digest)) != self.digest:
             raise ValueError(f"{self.digest!r} is no digest")
-
-
-@dataclass(frozen=True)
-class HostGiven:
-    """What a host says with blocks: the `following` range, from which it has not given any yet."""
-
-    following: int
 
 
 def as_array(fields: dict[str, Any]) -> Array:

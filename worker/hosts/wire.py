@@ -171,10 +171,10 @@ def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tup
     if ids.dtype != np.int64 or ids.shape != (2,):
         raise PayloadError("a message of another host is not readable: it does not say whose it is")
     sender, number = ids.tolist()
-    return sender, number, split_ranges(ranges, firsts, counts, lengths, data, layout)
+    return sender, number, _split_ranges(ranges, firsts, counts, lengths, data, layout)
 
 
-def split_ranges(
+def _split_ranges(
     ranges: NDArray[np.int64], firsts: NDArray[np.unsignedinteger], counts: NDArray[np.int64],
     lengths: NDArray[np.int64], data: NDArray[np.uint8], layout: Layout,
 ) -> list[tuple[int, Coded]]:  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.errors import PuzzleError
@@ -48,10 +49,10 @@ class Opened:
 
 
 class OpenRuns:
-    """The runs of a data directory."""
+    """The runs of a data directory; layers that hosts keep are asked of them over `redis`."""
 
-    def __init__(self, data: Path, resources: Resources) -> None:
-        self.data, self._resources = data, resources
+    def __init__(self, data: Path, resources: Resources, redis: str | None = None) -> None:
+        self.data, self._resources, self._redis = data, resources, redis
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, Opened] = OrderedDict()
         #: How runs stand that have ended, by the version of their file.
@@ -170,7 +171,7 @@ class OpenRuns:
             return books.state
 
     def _admitted(self, directory: Path) -> RunStore:
-        store = RunStore(directory)
+        store = open_store(directory, self._redis)
         try:
             _require_admitted(store.manifest)
         except UnanswerableError:

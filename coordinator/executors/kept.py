@@ -1,0 +1,125 @@
+"""Layers that hosts keep, read from here: their blocks as the entries of LMDB that they are at the hosts.
+
+A layer's index, the first key of each block of each host, is fetched once; blocks as they are asked for, of all hosts
+at once.
+"""
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.puzzles.keys.layout import Layout, ints
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import block_key, split_block_key
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.tasks import Array
+
+#: Bytes of blocks that are kept for whoever asks for them again.
+_HELD_BYTES = 1 << 24
+
+
+class _Index(NamedTuple):
+    """The names of a layer's blocks, in order, and the host of each."""
+
+    names: list[bytes]
+    hosts: list[str]
+
+
+class KeptBlocks:
+    """The blocks that `keepers` have of the layers of a run with keys of a `layout`; may be asked from any thread.
+
+    Unless it `waits`, a host that is away is an `ElsewhereError`.
+    """
+
+    def __init__(self, keepers: Keepers, layout: Layout, waits: bool = False) -> None:
+        self._keepers, self._layout, self._waits = keepers, layout, waits
+        self._indexes = dict[Depth, _Index]()
+        self._values, self._held = OrderedDict[bytes, bytes](), 0
+        self._lock = threading.RLock()
+
+    # As an environment has it
+
+    def get(self, database: bytes, name: bytes) -> bytes | None:
+        """The block of a name."""
+        found = self.entries(database, name, 1)
+        return found[0][1] if found and found[0][0] == name else None
+
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
+        """The names of the blocks of a layer, whose number is `prefix`, in order."""
+        return self._index(prefix).names
+
+    def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        """At most so many blocks of a layer with their names, from the name `begin` on."""
+        index = self._index(begin)
+        first = bisect_left(index.names, begin)
+        with self._lock:
+            self._fetch(index, first, first + most)
+            found = [(name, self._values[name]) for name in index.names[first : first + most]]
+            while self._held > _HELD_BYTES:
+                self._held -= len(self._values.popitem(last=False)[1])
+        return found
+
+    def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
+        """Of the names of a layer the greatest that is not above `wanted`, else the least."""
+        names = self._index(prefix).names
+        return names[max(0, bisect_right(names, wanted) - 1)] if names else None
+
+    def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
+        """Of the names of a layer the least that is above `name`."""
+        names = self._index(prefix).names
+        return next(iter(names[bisect_right(names, name) :][:1]), None)
+
+    # Over Redis
+
+    def _index(self, name: bytes) -> _Index:
+        depth = split_block_key(name)[0]
+        with self._lock:
+            if depth not in self._indexes:
+                ask = partial(self._keepers.ask, "host-index", depth, waits=self._waits)
+                told = self._keepers.pool.insist(f"the list of layer {depth}", ask)
+                size = self._layout.bytes
+                firsts = {host: ints(self._keys(host, arrays)) for host, arrays in told.items()}
+                found = sorted((block_key(depth, first, size), host) for host in firsts for first in firsts[host])
+                self._indexes[depth] = _Index([each for each, _ in found], [host for _, host in found])
+            return self._indexes[depth]
+
+    def _keys(self, host: str, arrays: list[Array]) -> Array:
+        if len(arrays) != 1 or not self._layout.holds(arrays[0]):
+            raise PayloadError(f"the answer of host {host} is not readable: it lists no blocks")
+        return arrays[0]
+
+    def _fetch(self, index: _Index, begin: int, end: int) -> None:
+        """Have the blocks of these numbers among the last that were used."""
+        wanted: dict[str, list[bytes]] = {}
+        for name, host in zip(index.names[begin:end], index.hosts[begin:end], strict=True):
+            if name in self._values:
+                self._values.move_to_end(name)
+            else:
+                wanted.setdefault(host, []).append(name)
+        if not wanted:
+            return
+        depth = split_block_key(index.names[begin])[0]
+        firsts = {host: self._layout.pack(split_block_key(name)[1] for name in names) for host, names in wanted.items()}
+        fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
+        ask = partial(self._keepers.ask, "host-give", depth, fields, lambda host: [firsts[host]], self._waits)
+        for host, arrays in self._keepers.pool.insist("reading", ask).items():
+            for name, value in zip(wanted[host], _values_in(host, arrays, len(wanted[host])), strict=True):
+                self._values[name] = value
+                self._held += len(value)
+
+
+def _values_in(host: str, arrays: list[Array], count: int) -> list[bytes]:
+    """The blocks of an answer; `PayloadError` unless there are `count`."""
+    if len(arrays) == 2:
+        lengths, data = arrays
+        sound = lengths.dtype == np.int64 and lengths.shape == (count,) and data.dtype == np.uint8
+        if sound and (lengths >= 0).all() and int(lengths.sum()) == len(data):
+            cuts = [0, *np.cumsum(lengths).tolist()]
+            return [data[begin:end].tobytes() for begin, end in pairwise(cuts)]
+    raise PayloadError(f"the answer of host {host} is not readable: its blocks have other lengths")

@@ -1,0 +1,71 @@
+"""Brings a run home from the hosts that keep layers of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from hakoiri.coordinator.errors import ContradictionError, RunError
+from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.executors.opening import open_keepers
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.layers.blocks import join_blocks
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
+
+#: Blocks that are fetched at a time, and bytes that wait for a commit: some megabytes.
+_AT_ONCE, _STAGED_BYTES = 128, 32_000_000
+
+
+def collect_run(directory: Path, redis: str, control: Control, observer: Observer) -> int:
+    """Bring the layers that hosts keep into the run's own store, each checked by its digest; how many these were.
+
+    Afterwards the hosts have dropped their parts, and none is needed. Stopped in its midst it goes on from the next
+    layer. Raises `StopRun`, `RunError` where all is here, `ContradictionError` where a host gives something else than
+    it made, Redis and storage errors.
+    """
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        if not store.keepers():
+            raise RunError(f"no host keeps layers of run {directory.name}", Step("status", directory.name))
+        refuse_network_file_system(directory)
+        keepers = open_keepers(store, redis, control, observer)
+        kept = KeptBlocks(keepers, store.layout, waits=True)
+        store.elsewhere = lambda: kept
+        away = [record for record in store.layer_records() if record.hosted]
+        for number, record in enumerate(away):
+            control.check()
+            observer.progress(Progress(number, len(away), "layers brought home"))
+            _bring_home(store, record, control)
+        _forget(store, keepers)
+        return len(away)
+
+
+def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
+    depth = record.depth
+    # Of an attempt that was broken off.
+    store.erase(BLOCKS, number_key(depth))
+    firsts, stored, index, lanes = store.first_keys(depth), 0, 0, NOTHING
+    for begin in range(0, len(firsts), _AT_ONCE):
+        blocks = store.coded(depth, firsts[begin : begin + _AT_ONCE])
+        for block in blocks:
+            lanes = add_lanes(lanes, lanes_of(store.decode(block)))
+        more, index = store.stage_blocks(depth, join_blocks(blocks, store.layout), index)
+        stored += more
+        if store.staged_bytes > _STAGED_BYTES:
+            store.commit(store.state)
+        control.check()
+    if digest_text(lanes) != record.digest:
+        raise ContradictionError(f"layer {depth}: what its hosts give has another digest than what they made")
+    store.stage_layer(replace(record, stored_bytes=stored, index=index, hosted=False))
+    store.commit(store.state)
+
+
+def _forget(store: RunStore, keepers: Keepers) -> None:
+    # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
+    keepers.pool.insist("taking leave", lambda: keepers.ask("host-leave", 0))
+    store.erase(META, HOSTS_KEY)
+    store.commit(store.state)
