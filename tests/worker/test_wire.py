@@ -65,6 +65,17 @@ def keys_of(parts: list[tuple[int, Coded]], layout: Layout) -> dict[int, list[Ke
     return {number: sorted(keys) for number, keys in found.items()}
 
 
+@pytest.mark.parametrize(("me", "order"), [(0, [1, 2]), (1, [2, 0]), (2, [0, 1])])
+def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int]) -> None:
+    """If all began with the first, its link would carry what all of them send, and then that of the second."""
+    layout, sent = LAYOUTS["u64"], list[int]()
+    outbox = Outbox(lambda owner, _: sent.append(owner), OWNERS, HOSTS, me)
+    for owner in sorted(order):
+        outbox.put(OWNERS.index(owner), code_keys(DEPTH, layout.pack([1, 2, 3])))
+    outbox.close()
+    assert sent == order
+
+
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1_500)

@@ -1,6 +1,6 @@
 """What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -53,7 +53,8 @@ class HostRequest:
 
     def arrays(self, *keys: Array) -> list[Array]:
         """As a chunk for `worker.transport`, with batches of keys behind it."""
-        return [as_array(asdict(self)), *keys]
+        # Not `asdict`, which copies 2,048 numbers one by one for 64 hosts: 1.3 ms for each request.
+        return [as_array({each.name: getattr(self, each.name) for each in fields(self)}), *keys]
 
     @classmethod
     def of(cls, chunk: Arrays) -> "HostRequest":

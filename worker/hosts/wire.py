@@ -53,8 +53,10 @@ class Outbox:
 
     def close(self) -> list[int]:
         """Send everything that is left; how many messages each host was sent. The outbox is empty afterwards."""
-        for owner, parts in enumerate(self._parts):
-            if parts:
+        hosts = len(self._parts)
+        # Each host begins with the one after it: if all began with the first, its link would have to carry everything.
+        for owner in ((self._me + step) % hosts for step in range(hosts)):
+            if self._parts[owner]:
                 self._post(owner)
         self._queue.put(None)
         self._thread.join()
