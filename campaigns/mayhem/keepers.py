@@ -157,6 +157,6 @@ A run of which two or three hosts keep the layers (`worker --store`), some with 
 that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
 comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
 layers and digests those of an undisturbed run by threads, `hakoiri collect` must bring it home, where `hakoiri verify`
-must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next commit: the start of who was killed and the time
-that a host stood still are counted, and the first commit of another coordinator is that it has begun. Done on 2 cores
-of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
+must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next commit: the
+start of who was killed and the time that a host stood still are counted, and the first commit of another coordinator is
+that it has begun. Done on 2 cores of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
