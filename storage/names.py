@@ -46,6 +46,8 @@ MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"stat
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 #: Which hosts keep layers of the run, and which ranges each.
 HOSTS_KEY = b"hosts"
+#: The last round of the layer under way that all of them have kept.
+ROUND_KEY = b"round"
 #: While the components of a whole space are sorted: how many configurations each has.
 SIZES_KEY = b"sizes"
 #: How the subtrees of a tree are cut into chunks.

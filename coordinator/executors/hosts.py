@@ -39,7 +39,7 @@ _Value = TypeVar("_Value")
 
 
 class HostLostError(WorkerError):
-    """A host, or a data Redis, has lost what was under way: the layer has to be begun anew."""
+    """A host, or a data Redis, has lost what was under way: the layer goes on from the last round kept."""
 
 
 class HostPool:
@@ -108,14 +108,17 @@ class HostPool:
                 with suppress(redis.ConnectionError, redis.TimeoutError):
                     flight.take_back()
 
-    def insist(self, what: str, work: Callable[[], _Value]) -> _Value:
-        """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile."""
+    def insist(self, what: str, work: Callable[[], _Value], kept: Callable[[], int] = lambda: 0) -> _Value:
+        """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile.
+
+        `kept` says how many rounds of it are not lost.
+        """
         pause = _PAUSE_SECONDS
         while True:
             try:
                 return work()
             except HostLostError as lost:
-                self._observer.note(f"{lost}; {what} is begun anew")
+                self._observer.note(f"{lost}; {what} {goes_on(kept())}")
                 self._control.check()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
@@ -168,6 +171,11 @@ class Dealt:
     hosts: list[str]
     partition: list[int]
     owners: list[int]
+
+
+def goes_on(kept: int) -> str:
+    """What becomes of work of which so many rounds are kept."""
+    return f"goes on after round {kept}" if kept else "is begun anew"
 
 
 class Keepers:

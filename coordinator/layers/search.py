@@ -249,7 +249,7 @@ class LayeredSearch:
             self._hosting, self._older = Hosting.begin(self._session, depth, [current, *older]), Previous(None)
         self._maker = "hosts"
         record = self._hosting.make(depth, current.size)
-        self.last_flow = record.flow
+        self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
         self.commit()

@@ -15,7 +15,7 @@ from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
-from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, number_key
+from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key
 
 #: Blocks that are fetched at a time, and bytes that wait for a commit: some megabytes.
 _AT_ONCE, _STAGED_BYTES = 128, 32_000_000
@@ -68,4 +68,5 @@ def _forget(store: RunStore, keepers: Keepers) -> None:
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
     keepers.pool.insist("taking leave", lambda: keepers.ask("host-leave", 0))
     store.erase(META, HOSTS_KEY)
+    store.erase(META, ROUND_KEY)
     store.commit(store.state)

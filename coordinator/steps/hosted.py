@@ -1,29 +1,32 @@
 """A run that hosts keep: which host has which ranges, and the making of layers there.
 
 seed: the last layers that were made here -> each host its ranges of them
-each layer: expand at all hosts at once, then merge at all hosts; only figures come back
+each layer: expand at all hosts at once, then merge at all hosts; only figures come back. One that takes long is
+      expanded in rounds: when all hosts have kept one it is recorded here, and a loss costs no more than the next one
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import Dealt, HostPool, Keepers
+from hakoiri.coordinator.executors.hosts import Dealt, HostPool, Keepers, goes_on
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
 from hakoiri.storage.layers.readers import Layer, all_keys
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields
+from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import Array
 
 #: Ranges of each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
 _RANGES = 16
@@ -31,12 +34,21 @@ _RANGES = 16
 _EVENLY = 1 << 14
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The last round of layer `depth` that all hosts have kept."""
+
+    depth: Depth
+    round: int
+
+
 class Hosting:
     """The part of a search that `keepers` do, on the open store of `session`."""
 
     def __init__(self, session: Session, keepers: Keepers) -> None:
         self._session, self._store, self._keepers = session, session.store, keepers
-        self._attempt = 0
+        #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
+        self._attempt = self._round = 0
 
     @classmethod
     def begun(cls, session: Session) -> "Hosting":
@@ -73,24 +85,23 @@ class Hosting:
 
     def make(self, depth: Depth, expanded: int) -> LayerRecord:
         """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
-        record = self._keepers.pool.insist(f"layer {depth}", lambda: self._made(depth, expanded))
+        work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
+        record = self._keepers.pool.insist(f"layer {depth}", work, kept)
         if record.size:
             self._store.stage_layer(record)
         return record
 
     def _made(self, depth: Depth, expanded: int) -> LayerRecord:
         self._attempt += 1
-        hosts, attempt = self._keepers.dealt.hosts, {"attempt": self._attempt}
-        asked = self._keepers.ask("host-expand", depth, dict.fromkeys(hosts, attempt))
-        told = {host: read_answer(HostExpanded, arrays[0]) for host, arrays in asked.items()}
-        if any(len(answer.sent) != len(hosts) for answer in told.values()):
-            raise PayloadError("the answer of a host is not readable: it knows other hosts")
+        told = self._gone_back(depth)
+        while not told or not all(answer.finished for answer in told.values()):
+            told = self._told("host-expand", depth)
+            self._round += 1
+            if self._round > 1 or not all(answer.finished for answer in told.values()):
+                self._keep(depth, told, expanded)
         if (found := sum(answer.size for answer in told.values())) != expanded:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
-        fields = {
-            host: attempt | {"expected": [told[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)
-        }
-        answers = self._keepers.ask("host-merge", depth, fields)
+        answers = self._ask("host-merge", depth, told)
         merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
         self._note(told, merged)
         lanes, parts = NOTHING, list(merged.values())
@@ -101,6 +112,56 @@ class Hosting:
             sum(part.stored for part in parts), 0, self._store.state.session,
             total_flow(answer.flow for answer in told.values()), hosted=True,
         )  # fmt: skip
+
+    def _gone_back(self, depth: Depth) -> dict[str, HostExpanded]:
+        """What hosts say that are back at the last round that all have kept; nothing where the layer is begun."""
+        self._round = self._kept(depth)
+        if not self._round:
+            return {}
+        told = self._told("host-back", depth)
+        if lost := [host for host, answer in told.items() if answer.round != self._round]:
+            self._session.observer.note(f"{', '.join(lost)} cannot go back: layer {depth} is begun anew")
+            # IMPORTANT: before any host begins, or rounds of two beginnings could be taken for those of one.
+            self._store.erase(META, ROUND_KEY)
+            self._session.commit(self._store.state)
+            # Who could go back takes messages of this attempt already.
+            self._attempt, self._round, told = self._attempt + 1, 0, {}
+        elif self._attempt == 1:
+            self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
+        return told
+
+    def _kept(self, depth: Depth) -> int:
+        """The last round of a layer that all hosts have kept, 0 if there is none."""
+        if self._store.read(META, ROUND_KEY) is None:
+            return 0
+        kept = Kept(**all_fields(Kept, self._store.read_record(META, ROUND_KEY, "record of its last round")))
+        return kept.round if kept.depth == depth else 0
+
+    def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
+        """Have all hosts keep the round, then record it."""
+        self._ask("host-keep", depth, told)
+        self._store.stage_record(META, ROUND_KEY, asdict(Kept(depth, self._round)))
+        found, state = sum(answer.size for answer in told.values()), self._store.state
+        headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
+        self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
+        self._session.commit(state)
+
+    def _told(self, task: str, depth: Depth) -> dict[str, HostExpanded]:
+        """What all hosts say that are to expand, or go back."""
+        told = {host: read_answer(HostExpanded, arrays[0]) for host, arrays in self._ask(task, depth, {}).items()}
+        if any(len(answer.sent) != len(told) for answer in told.values()):
+            raise PayloadError("the answer of a host is not readable: it knows other hosts")
+        return told
+
+    def _ask(self, task: str, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, list[Array]]:
+        """What all hosts answer to a request, which says how many messages each gets of those who have `told` that."""
+        tuning, hosts = self._session.context.tuning, self._keepers.dealt.hosts
+        common = {
+            "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,
+            "commit_seconds": tuning.range_commit,
+        }  # fmt: skip
+        expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
+        return self._keepers.ask(task, depth, {host: {**common, "expected": expected[host]} for host in hosts})
 
     def _note(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""

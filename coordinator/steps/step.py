@@ -17,7 +17,6 @@ from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace
-from hakoiri.coordinator.steps.partial import Partial
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.blocks import Coded
@@ -25,6 +24,7 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
+from hakoiri.worker.exchange.partial import Partial
 from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, Sample
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array

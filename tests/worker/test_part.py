@@ -51,7 +51,9 @@ def test_the_layers_are_those_of_a_plain_search(
     partition = partition_by(everything, 7)
     manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, layout, "explore").as_dict()
     owners = [number % len(NAMES) for number in range(partition.ranges)]
-    request = HostRequest(manifest, NAMES, 0, [0] * len(NAMES), partition.numbers.tolist(), owners, 1, memory=1)
+    request = HostRequest(
+        manifest, NAMES, 0, [0] * len(NAMES), partition.numbers.tolist(), owners, 1, memory=1, round_seconds=60.0
+    )
 
     def ask(task: str, number: int, *arrays: Array, **changes: object) -> list[Array]:
         mine = replace(request, me=number, **changes)
@@ -66,7 +68,7 @@ def test_the_layers_are_those_of_a_plain_search(
         merged = []
         for number in everybody:
             waits = [answer.sent[number] for answer in told]
-            answer = ask("host-merge", number, depth=depth, attempt=depth, expected=waits)
+            answer = ask("host-merge", number, depth=depth, attempt=depth, round=1, expected=waits)
             merged.append(read_answer(HostMerged, answer[0]))
         assert sum(answer.size for answer in merged) == len(layer)
         found: list[Key] = []

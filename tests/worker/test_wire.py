@@ -95,7 +95,8 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.
     blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS, HOSTS, 0)
     for number, coded in blocks:
         outbox.put(number, coded)
-    sent = outbox.close()
+    outbox.flush()
+    sent = outbox.sent
     assert sent[0] == 0 < min(sent[1:])
     assert max(sent) > 1
     got = list[tuple[int, Coded]]()
@@ -119,7 +120,7 @@ def test_an_outbox_tells_that_it_could_not_send() -> None:
     for number, coded in some_blocks(layout, 2):
         outbox.put(number, coded)
     with pytest.raises(PayloadError, match="the wire is cut"):
-        outbox.close()
+        outbox.flush()
 
 
 def test_an_inbox_tells_what_does_not_come_and_what_goes_wrong() -> None:
@@ -208,7 +209,9 @@ def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
     assert not outbox._thread.is_alive()
 
 
-REQUEST = HostRequest({"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, [3, 4])
+REQUEST = HostRequest(
+    {"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, 6, 12.0, 2.0, expected=[3, 4]
+)  # fmt: skip
 
 
 def test_a_request_is_read_as_it_was_written() -> None:
@@ -222,7 +225,7 @@ def test_a_request_is_read_as_it_was_written() -> None:
         {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
         {"owners": [0, 1, 1]}, {"partition": [0]}, {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
-        {"expected": [3, -1]},
+        {"expected": [3, -1]}, {"round": -1}, {"round_seconds": "1"}, {"commit_seconds": float("nan")},
     ],
     ids=str,
 )  # fmt: skip
@@ -292,9 +295,9 @@ def test_garbage_in_an_inbox_is_refused_at_once_and_the_layer_made_again(host: H
             server.client.rpush(inbox_key("s", "x", 1, attempt), each)
             asked(host, "host-expand", main=server.client, attempt=attempt)
             with pytest.raises(PayloadError, match="readable"):
-                asked(host, "host-merge", main=server.client, attempt=attempt, expected=[1])
+                asked(host, "host-merge", main=server.client, attempt=attempt, round=1, expected=[1])
         asked(host, "host-expand", main=server.client, attempt=9)
-        (figures,) = asked(host, "host-merge", main=server.client, attempt=9, expected=[0])
+        (figures,) = asked(host, "host-merge", main=server.client, attempt=9, round=1, expected=[0])
     assert of_array(figures)["size"] == 3
 
 
@@ -335,17 +338,17 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
 
 
 def test_answers_are_read_as_they_were_written() -> None:
-    expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900)
+    expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900, True, 1)
     for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 0.0)):
         assert read_answer(type(answer), as_array(asdict(answer))) == answer
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"size": "5"}, {"size": None}, {"more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}],
+    [{"size": "5"}, {"size": None}, {"more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}, {"finished": 1}],
 )
 def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
-    answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900))
+    answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900, False, 1))
     with pytest.raises(PayloadError, match="the answer of a host is not readable"):
         read_answer(HostExpanded, as_array(answer | changes))
 

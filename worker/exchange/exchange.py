@@ -174,10 +174,10 @@ class Exchange:
     def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, Found]]:
         """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`.
 
-        If `away`, only of ranges that are at other hosts, whose bits stay.
+        With the bits, only of ranges that are at other hosts, if `away`, or only of the others.
         """
         for number, parts in enumerate(self._parts):
-            if away and number not in self.away:
+            if bits and away != (number in self.away):
                 continue
             bitmap = self._bitmap(number) if bits else None
             if parts or (bitmap and bitmap.words is not None):

@@ -120,7 +120,7 @@ class RangeStep:
             self._code_held(bits=False)
 
     def spill(self) -> None:
-        """Put everything that was expanded on disk."""
+        """Put everything that was expanded on disk, but for what is to be sent away."""
         self._code_held(bits=True)
         self._exchange.spill()
 
@@ -129,7 +129,7 @@ class RangeStep:
         self._code_held(bits=True, away=True)
 
     def _code_held(self, bits: bool, away: bool = False) -> None:
-        """Code the keys in memory; those in bitmaps, too, or not; if `away`, only those for other hosts."""
+        """Code the keys in memory, as `Exchange.take_held` gives them."""
         numbers: list[int] = []
 
         def held() -> Iterator[Found]:

@@ -36,7 +36,7 @@ _NAME_FILE, _HALF = "host", "making"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
 #: What begins a step; reading must not disturb one.
-_STEPS = ("host-take", "host-expand")
+_STEPS = ("host-take", "host-expand", "host-back")
 
 
 class _NoGuard:
@@ -97,7 +97,9 @@ class Host:
         answers: dict[str, Callable[[], list[Array]]] = {
             "host-take": lambda: part.take(request, list(chunk[1:])),
             "host-expand": lambda: part.expand(request, session),
-            "host-merge": lambda: part.merge(request),
+            "host-keep": lambda: part.keep(request, session),
+            "host-back": lambda: part.back(request, session),
+            "host-merge": lambda: part.merge(request, session),
             "host-index": lambda: part.index(request),
             "host-give": lambda: part.give(request, chunk[-1]),
         }

@@ -1,56 +1,38 @@
 """The ranges of one run that this host keeps: layers in a store of their own, and the layer under way.
 
-    expand: own keys of U(N) -> successors in own ranges: held, or spilled
-                             -> all others: outbox -> the data Redis of their host -> its inbox
-    merge:  what stayed and what came, less what is known here -> own keys of U(N+1), committed
-
 The store has the format of any run's (`docs/storage-format.md`), with the ranges of this host only. What the
-coordinator has not committed is dropped with the next request.
+coordinator has not committed is dropped with the next layer that it begins. How a layer is made: `worker.hosts.step`.
 """
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
-from itertools import chain
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter
 
 import numpy as np
-import redis
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
-from hakoiri.storage.layers.blocks import Coded, code_keys
-from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
-from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, number_key
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
-from hakoiri.worker.exchange.step import HeldKeys, RangeStep, Sample
-from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, as_array
-from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
-from hakoiri.worker.layers.flow import total_flow
-from hakoiri.worker.layers.ranges import Merged
+from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
+from hakoiri.worker.hosts.step import HostStep, Mark, kept_mark
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.depots import Depots
-from hakoiri.worker.transport.names import inbox_key
-
-#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
-_PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
-#: The most bytes of a message, which has a layer's blocks of several ranges.
-_MOST_MESSAGE = 1 << 28
-#: What Redis keeps of messages that nobody takes, in seconds.
-_KEEP_SECONDS = 900
 
 
 class Part:
@@ -60,7 +42,7 @@ class Part:
     """
 
     def __init__(self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, depots: Depots) -> None:
-        self._puzzle, self._threads, self.memory, self._depots = puzzle, threads, memory, depots
+        self._puzzle, self._threads, self.memory, self.depots = puzzle, threads, memory, depots
         allowed = memory or available_memory() // 2
         self.shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
         with ExitStack() as opened:
@@ -72,7 +54,7 @@ class Part:
             self._resources = opened.pop_all()
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
-        self._step: _Step | None = None
+        self._step: HostStep | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0
@@ -96,27 +78,55 @@ class Part:
         mine = [request.cuts.bounds(n, self.store.layout) for n in sorted(request.mine)]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
-            totals = [np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64) for part in own]
-            pieces = [Merged(total, code_keys(depth, part), part) for part, total in zip(own, totals, strict=True)]
-            self.keep(depth, pieces, HeldKeys(self.shares.layer_bytes))
+            made = Mark(depth, {})
+            for part in own:
+                total = np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64)
+                made = made.plus(total, *self.store.stage_blocks(depth, code_keys(depth, part), made.index))
+            self._finish(made, own if sum(part.nbytes for part in own) <= self.shares.layer_bytes else None)
         return [as_array({})]
 
     def expand(self, request: HostRequest, session: str) -> list[Array]:
-        """Expand the own keys of the layer before `request.depth`, and send what other hosts keep."""
-        self._drop_from(request.depth)
-        if self.store.state.depth != request.depth - 1:
-            there = self.store.state.depth
-            raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
-        self._step = step = _Step(self, request, session)
-        return [as_array(asdict(step.expand()))]
+        """Expand own keys of the layer before `request.depth` for a round, and send what other hosts keep."""
+        if not request.round:
+            self._drop_from(request.depth)
+            if self.store.state.depth != request.depth - 1:
+                there = self.store.state.depth
+                raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
+            self._step = HostStep(self, request, session, Mark(request.depth, {}))
+        step = self._asked(request, session)
+        step.expand(request.round_seconds)
+        return [as_array(asdict(step.told()))]
 
-    def merge(self, request: HostRequest) -> list[Array]:
-        """Merge the own ranges of layer `request.depth`, durable on return; its figures."""
-        step = self._step
-        if step is None or (step.depth, step.attempt) != (request.depth, request.attempt):
-            raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
-        figures = step.merge(request.expected)
+    def keep(self, request: HostRequest, session: str) -> list[Array]:
+        """Make the round that was expanded last durable."""
+        self._asked(request, session).keep(request.expected)
+        return [as_array({})]
+
+    def back(self, request: HostRequest, session: str) -> list[Array]:
+        """Go back to the end of round `request.round`, another attempt; without it the answer names round 0."""
         self._abandon()
+        self.store.discard_staged()
+        mark = kept_mark(self.store, request.depth, request.round)
+        with suppress(DamagedError):
+            self._step = HostStep(self, request, session, mark) if mark else None
+        if self._step is None:
+            return [as_array(asdict(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0)))]
+        return [as_array(asdict(self._step.told()))]
+
+    def merge(self, request: HostRequest, session: str) -> list[Array]:
+        """Merge the own ranges of layer `request.depth`, durable on return; its figures."""
+        step = self._asked(request, session)
+        try:
+            figures, keys = step.merge(request.expected, request.commit_seconds)
+        except DamagedError:
+            # IMPORTANT: or each attempt would go back to what cannot be read.
+            self.store.discard_staged()
+            self.store.erase(META, PARTIAL_KEY)
+            self.store.commit(self.store.state)
+            raise
+        self._finish(step.mark, keys)
+        step.close(clear=True)
+        self._step = None
         return [as_array(asdict(figures))]
 
     def index(self, request: HostRequest) -> list[Array]:
@@ -160,50 +170,19 @@ class Part:
         size = self.shares.range_size(known[0].size, sample.seconds_each)
         return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads)
 
-    def send(self, name: str, depot: int, message: bytes) -> None:
-        """Leave a message in the data Redis of its receiver; waits while that is full."""
-        until = monotonic() + _PATIENCE_SECONDS
-        while True:
-            try:
-                with self._depots.reach(depot) as connection:
-                    pipeline = connection.pipeline(transaction=False)
-                    pipeline.rpush(name, message)
-                    pipeline.expire(name, _KEEP_SECONDS)
-                    pipeline.execute()
-                    return
-            except redis.exceptions.OutOfMemoryError as error:
-                if monotonic() > until:
-                    raise PayloadError("the data Redis of another host stays full") from error
-                sleep(_PAUSE_SECONDS)
-
-    def receive(self, name: str, depot: int) -> Message | None:
-        """The next message in a data Redis, or ``None`` where there is none for a moment."""
-        with self._depots.reach(depot, _MOST_MESSAGE) as connection:
-            return get_popped(connection, name, _LOOK_SECONDS)
-
-    def keep(self, depth: Depth, pieces: Iterable[Merged], held: HeldKeys) -> LayerRecord:
-        """Commit the own part of layer `depth`, which is the last one then; its record."""
-        total, stored, index = np.zeros(4, dtype=np.uint64), 0, 0
-        for piece in pieces:
-            total += piece.summary
-            held.add(piece)
-            more, index = self.store.stage_blocks(depth, piece.coded, index)
-            stored += more
-            if self.store.staged_bytes > self.shares.staged_bytes:
-                self.store.commit(self.store.state)
-        size, goals, *lanes = (int(value) for value in total)
-        record = LayerRecord(depth, size, digest_text((lanes[0], lanes[1])), goals, stored, index, 0)
-        self.store.stage_layer(record)
-        self._held = {each: layer for each, layer in self._held.items() if each >= depth - 1}
-        if held.pieces is not None:
-            self._held[depth] = HeldLayer(held.pieces)
-        self.store.commit(replace(self.store.state, depth=depth))
-        return record
+    def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
+        """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""
+        self.store.stage_layer(made.finished(0, None))
+        self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
+        if keys is not None:
+            self._held[made.depth] = HeldLayer(keys)
+        self.store.commit(replace(self.store.state, depth=made.depth))
 
     def _drop_from(self, depth: Depth) -> None:
         """Drop layer `depth` and those after it, and what is under way."""
         self._abandon()
         self._held = {each: layer for each, layer in self._held.items() if each < depth}
+        self.store.erase(META, PARTIAL_KEY)
         # Of one more there may be blocks already.
         for each in range(depth, self.store.state.depth + 2):
             self.store.erase(BLOCKS, number_key(each))
@@ -211,61 +190,13 @@ class Part:
         if self.store.state.depth >= depth:
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
+    def _asked(self, request: HostRequest, session: str) -> HostStep:
+        """The step that a request goes on with."""
+        if self._step is None or not self._step.is_asked(request, session):
+            raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
+        return self._step
+
     def _abandon(self) -> None:
         if self._step is not None:
             self._step.close()
             self._step = None
-
-
-class _Step:
-    """The making of the own part of one layer, in one attempt."""
-
-    def __init__(self, part: Part, request: HostRequest, session: str) -> None:
-        self._part, self.depth, self.attempt = part, request.depth, request.attempt
-        names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
-
-        def send(owner: int, message: bytes) -> None:
-            part.send(names[owner], request.depots[owner], message)
-
-        self._outbox = Outbox(send, request.owners, len(request.hosts), request.me)
-        self._spill = Spill(part.store.directory, part.store.layout, request.depth)
-        self._spill.clear()
-        mine, most = request.mine, part.shares.bucket_bytes // 2
-        away = frozenset(range(len(request.owners))) - mine
-        exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
-        self._ranges = part.step_of(exchange, request.depth)
-
-        def put(number: int, coded: Coded) -> None:
-            if number not in mine:
-                raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
-            exchange.put(number, coded)
-
-        self._inbox = Inbox(lambda: part.receive(names[request.me], request.depots[request.me]), put, part.store.layout)
-
-    def expand(self) -> HostExpanded:
-        """Expand all: how many keys, the flow of all moves, the seconds, the messages to each host and their bytes."""
-        size, flow, began = 0, 0, monotonic()
-        if self._part.layer(self.depth - 1).size:
-            self._ranges.plan_bitmaps()
-            for made in self._ranges.expand(lambda: False, sums_flow=True):
-                size, flow = size + made.size, total_flow([flow, made.flow]) or 0
-            self._ranges.send_away()
-        seconds, threads = monotonic() - began, self._part.shares.workers
-        sent = self._outbox.close()
-        return HostExpanded(size, flow, seconds, threads, sent, self._outbox.sent_bytes)
-
-    def merge(self, expected: list[int]) -> HostMerged:
-        """Merge all once every message is in; the figures of the layer here."""
-        began = monotonic()
-        self._inbox.await_all(expected, _PATIENCE_SECONDS)
-        waited, spilled = monotonic() - began, self._spill.stored_bytes
-        held = HeldKeys(self._part.shares.layer_bytes)
-        pieces = self._ranges.merge(0, lambda: held.pieces is not None)
-        record = self._part.keep(self.depth, chain.from_iterable(pieces), held)
-        self._spill.clear()
-        return HostMerged(record.size, record.goals, record.digest, record.stored_bytes, spilled, waited)
-
-    def close(self) -> None:
-        """Take and send no messages any more."""
-        self._inbox.close()
-        self._outbox.give_up()

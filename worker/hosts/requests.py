@@ -14,8 +14,11 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
-#: What may be asked, by name: take layers, expand, merge, list blocks, give blocks, let go.
-HOST_TASKS = ("host-take", "host-expand", "host-merge", "host-index", "host-give", "host-leave")
+#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; list and give blocks;
+#: let go.
+HOST_TASKS = (
+    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-index", "host-give", "host-leave",
+)  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
 
@@ -27,6 +30,8 @@ class HostRequest:
     `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `depots`
     the data Redis of each, `owners` the number of the host of each range of `partition`. `depth` is the layer that is
     to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
+    `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
+    merged is committed every `commit_seconds`.
     """
 
     manifest: dict[str, Any]
@@ -38,7 +43,10 @@ class HostRequest:
     depth: Depth
     attempt: int = 0
     memory: int = 0
-    #: Of a merge: how many messages each host has sent to this one.
+    round: int = 0
+    round_seconds: float = 0.0
+    commit_seconds: float = 0.0
+    #: Of a round that is to be kept, or merged: how many messages each host has sent to this one in this attempt.
     expected: list[int] = field(default_factory=list)
 
     @cached_property
@@ -71,16 +79,18 @@ class HostRequest:
             raise PayloadError("a request is not readable: it is for none of its hosts")
         if len(found.partition) != len(found.owners) + 1:
             raise PayloadError("a request is not readable: its ranges are not those of its hosts")
-        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, *found.expected, 0) < 0:
+        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, found.round, *found.expected, 0) < 0:
             raise PayloadError("a request is not readable: a number of it is out of bounds")
         return found
 
 
 @dataclass(frozen=True)
 class HostExpanded:
-    """What a host says when it has expanded: how many keys, and how long it took with how many threads.
+    """What a host says after a round, of all so far: how many keys it expanded, and how long with how many threads.
 
-    `sent` counts its messages to each host, `bytes` those of all of them; `flow` is that of all moves.
+    `sent` counts its messages to each host in this attempt; `bytes` are those of all messages; `flow` is that of all
+    moves. `finished` says whether all its keys are expanded, and `round` is the number of rounds: 0 where the host
+    cannot go back to the round that it was asked for.
     """
 
     size: int
@@ -89,6 +99,8 @@ class HostExpanded:
     threads: int
     sent: list[int]
     bytes: int
+    finished: bool
+    round: int
 
 
 @dataclass(frozen=True)

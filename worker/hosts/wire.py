@@ -28,13 +28,14 @@ Message = bytes | memoryview
 class Outbox:
     """Sends blocks to the hosts that keep their ranges, from a thread of its own; `owners` has the host of each range.
 
-    `send` is called with the number of a host and a message; what it raises is raised by `put` or `close`.
+    `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
+    `sent`, how many messages each host was sent; `sent_bytes`, of all of them.
     """
 
     def __init__(self, send: Callable[[int, bytes], None], owners: Sequence[int], hosts: int, me: int) -> None:
         self._send, self._owners, self._me = send, owners, me
         self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
-        self._bytes, self._sent = [0] * hosts, [0] * hosts
+        self._bytes, self.sent = [0] * hosts, [0] * hosts
         self.sent_bytes = 0
         self._error: BaseException | None = None
         self._given_up, self._lock = False, threading.Lock()
@@ -51,17 +52,15 @@ class Outbox:
             if self._bytes[owner] >= _MESSAGE_BYTES:
                 self._post(owner)
 
-    def close(self) -> list[int]:
-        """Send everything that is left; how many messages each host was sent. The outbox is empty afterwards."""
+    def flush(self) -> None:
+        """Return when everything is sent. Nobody may put anything meanwhile."""
         hosts = len(self._parts)
         # Each host begins with the one after it: if all began with the first, its link would have to carry everything.
         for owner in ((self._me + step) % hosts for step in range(hosts)):
             if self._parts[owner]:
                 self._post(owner)
-        self._queue.put(None)
-        self._thread.join()
+        self._queue.join()
         self._raise()
-        return self._sent
 
     def give_up(self) -> None:
         """Send nothing more; the thread ends in a moment."""
@@ -71,8 +70,8 @@ class Outbox:
 
     def _post(self, owner: int) -> None:
         self._raise()
-        message = pack_message(self._me, self._sent[owner], self._parts[owner])
-        self._sent[owner] += 1
+        message = pack_message(self._me, self.sent[owner], self._parts[owner])
+        self.sent[owner] += 1
         self.sent_bytes += len(message)
         self._parts[owner], self._bytes[owner] = [], 0
         self._queue.put((owner, message))
@@ -87,6 +86,7 @@ class Outbox:
                     self._send(*following)
                 except BaseException as error:
                     self._error = error
+            self._queue.task_done()
 
     def _raise(self) -> None:
         if self._error is not None:

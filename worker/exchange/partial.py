@@ -1,7 +1,7 @@
 """How far a layer is that takes long: the partial record, from which another session goes on."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
 from hakoiri.storage.layers.spill import SpillFiles
@@ -35,12 +35,12 @@ class Partial:
     flow: int | None = None
 
     @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> "Partial | None":
+    def from_record(cls, fields: dict[str, Any]) -> Self | None:
         """The inverse of ``asdict``; ``None`` for what another version has left."""
         spilled = SpillFiles.from_record(fields["spilled"])
         return None if spilled is None else cls(**fields | {"spilled": spilled})
 
-    def plus(self, summary: Array, stored: int, index: int) -> "Partial":
+    def plus(self, summary: Array, stored: int, index: int) -> Self:
         """With a merged piece: its size, goals and lanes of its digest; its bytes, and the index of all blocks then."""
         size, goals, *lanes = (int(value) for value in summary)
         lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))

@@ -1,0 +1,219 @@
+"""The own part of one layer in the making: expanded in rounds, each made durable where there are several; then merged.
+
+    round: own keys from where the last one ended, for some seconds -> successors: in own ranges held, or spilled
+                                                                    -> all others: outbox -> inbox of their host
+    keep:  what stayed and what came -> spill files -> a mark in the store, committed
+    merge: range after range -> blocks, committed every few seconds together with how many ranges are merged
+
+The coordinator records a round when all hosts have kept it. After a loss all go back to the round recorded last, which
+may be the one before a host's own last: so two marks are kept, and going back cuts the spill files off.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from time import monotonic, sleep
+from typing import Protocol
+
+import redis
+
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.blocks import Coded
+from hakoiri.storage.layers.readers import Layer
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import META, PARTIAL_KEY
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.partial import Partial
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.exchange.step import HeldKeys, RangeStep
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
+from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
+from hakoiri.worker.layers.flow import total_flow
+from hakoiri.worker.layers.ranges import Merged
+from hakoiri.worker.transport.connection import get_popped
+from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.names import inbox_key
+
+#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
+_PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
+#: The most bytes of a message, which has a layer's blocks of several ranges.
+_MOST_MESSAGE = 1 << 28
+#: What Redis keeps of messages that nobody takes, in seconds.
+_KEEP_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Mark(Partial):
+    """How far the layer is after so many rounds, which took `seconds` and `sent` bytes to other hosts."""
+
+    round: int = 0
+    seconds: float = 0.0
+    sent: int = 0
+
+
+def kept_mark(store: RunStore, depth: Depth, number: int) -> Mark | None:
+    """The mark of a round of layer `depth`, if it was kept."""
+    marks = [Mark.from_record(fields) for fields in (store.read_partial() or {"marks": []})["marks"]]
+    return next((mark for mark in marks if mark and (mark.depth, mark.round) == (depth, number)), None)
+
+
+class Keeper(Protocol):
+    """What a step needs of the part of the run that it belongs to."""
+
+    store: RunStore
+    shares: Shares
+    depots: Depots
+
+    def layer(self, depth: Depth) -> Layer:
+        """The own keys of a layer."""
+
+    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
+        """The step that makes layer `depth` in the ranges of `exchange`."""
+
+
+class HostStep:
+    """The making of the own part of layer `request.depth`, from `mark` on, in one attempt of one session.
+
+    Raises `DamagedError` where the spill files are not as the mark says.
+    """
+
+    def __init__(self, part: Keeper, request: HostRequest, session: str, mark: Mark) -> None:
+        self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
+        self._kept: tuple[Mark, ...] = (mark,) if mark.round else ()
+        self._spill = Spill(part.store.directory, part.store.layout, request.depth)
+        self._spill.restore(mark.spilled)
+        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
+        self._outbox = Outbox(self._send, request.owners, len(request.hosts), request.me)
+        self._mine = request.mine
+        away = frozenset(range(len(request.owners))) - self._mine
+        most = part.shares.bucket_bytes // 2
+        self._exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
+        self._ranges = part.step_of(self._exchange, request.depth)
+        self._ranges.at, self._all = int(mark.at or "0", 16), part.layer(request.depth - 1).size
+        if self._all:
+            self._ranges.plan_bitmaps()
+        self._waited = 0.0
+        self._inbox = Inbox(self._receive, self._put, part.store.layout)
+
+    def is_asked(self, request: HostRequest, session: str) -> bool:
+        """Whether a request goes on with this attempt, after as many rounds."""
+        mine = self._session, self._request.depth, self._request.attempt, self.mark.round
+        return mine == (session, request.depth, request.attempt, request.round)
+
+    def expand(self, seconds: float) -> None:
+        """Make another round: expand for so long, or until all is, and send what is for others."""
+        began, sent, size, flow = monotonic(), self._outbox.sent_bytes, self.mark.expanded, self.mark.flow
+        if size < self._all:
+            for made in self._ranges.expand(lambda: monotonic() - began > seconds, sums_flow=True):
+                size, flow = size + made.size, total_flow([flow or 0, made.flow])
+            self._ranges.send_away()
+        took = self.mark.seconds + monotonic() - began
+        self._outbox.flush()
+        self.mark = replace(
+            self.mark, round=self.mark.round + 1, expanded=size, at=hex(self._ranges.at), flow=flow, seconds=took,
+            sent=self.mark.sent + self._outbox.sent_bytes - sent,
+        )  # fmt: skip
+
+    def told(self) -> HostExpanded:
+        """The figures of all rounds so far."""
+        mark = self.mark
+        return HostExpanded(
+            mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
+            mark.expanded == self._all, mark.round,
+        )  # fmt: skip
+
+    def keep(self, expected: list[int]) -> None:
+        """Make the round durable, with the messages of others, of which so many came from each host."""
+        self._await(expected)
+        self._ranges.spill()
+        self._spill.sync()
+        self.mark = replace(self.mark, spilled=self._spill.files)
+        self._stage(*self._kept[-1:], self.mark)
+        self._store.commit(self._store.state)
+
+    def merge(self, expected: list[int], seconds: float) -> tuple[HostMerged, list[Keys] | None]:
+        """Merge all, with commits every so many seconds; the figures of the layer here, and its keys if they fit.
+
+        What was merged last is staged in the end, not committed.
+        """
+        self._await(expected)
+        spilled, first, committed = self._spill.stored_bytes, self.mark.merged, monotonic()
+        held = HeldKeys(self._part.shares.layer_bytes)
+        if first:
+            held.pieces = None
+        merged = self._ranges.merge(first, lambda: held.pieces is not None)
+        mine = sorted(number for number in self._mine if number >= first)
+        for number, pieces in zip(mine, merged, strict=True):
+            self._take_in(number, pieces, held)
+            late = monotonic() - committed > seconds
+            if late or self._store.staged_bytes > self._part.shares.staged_bytes:
+                self._stage_merged()
+                self._store.commit(self._store.state)
+                self._spill.forget_below(number + 1)
+                committed = monotonic()
+        self._stage_merged()
+        record = self.mark.finished(0, None)
+        figures = HostMerged(record.size, record.goals, record.digest, record.stored_bytes, spilled, self._waited)
+        return figures, held.pieces
+
+    def close(self, clear: bool = False) -> None:
+        """Take and send no messages any more; `clear` the spill files, too."""
+        self._inbox.close()
+        self._outbox.give_up()
+        if clear:
+            self._spill.clear()
+
+    def _take_in(self, number: int, pieces: Iterable[Merged], held: HeldKeys) -> None:
+        """Stage a range that is merged."""
+        mark = self.mark
+        for piece in pieces:
+            held.add(piece)
+            mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
+        self.mark = replace(mark, merged=number + 1)
+
+    def _stage_merged(self) -> None:
+        """Stage how much is merged, if another attempt can go on from there."""
+        if self._kept:
+            # The coordinator has recorded the last round: nobody goes back to an earlier one.
+            self._stage(replace(self.mark, spilled=self.mark.spilled.beyond(self.mark.merged)))
+
+    def _stage(self, *marks: Mark) -> None:
+        self._kept = marks
+        self._store.stage_record(META, PARTIAL_KEY, {"marks": [asdict(mark) for mark in marks]})
+
+    # Messages
+
+    def _await(self, expected: list[int]) -> None:
+        began = monotonic()
+        self._inbox.await_all(expected, _PATIENCE_SECONDS)
+        self._waited += monotonic() - began
+
+    def _send(self, owner: int, message: bytes) -> None:
+        """Leave a message in the data Redis of its receiver; waits while that is full."""
+        until = monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                with self._part.depots.reach(self._request.depots[owner]) as connection:
+                    pipeline = connection.pipeline(transaction=False)
+                    pipeline.rpush(self._names[owner], message)
+                    pipeline.expire(self._names[owner], _KEEP_SECONDS)
+                    pipeline.execute()
+                    return
+            except redis.exceptions.OutOfMemoryError as error:
+                if monotonic() > until:
+                    raise PayloadError("the data Redis of another host stays full") from error
+                sleep(_PAUSE_SECONDS)
+
+    def _receive(self) -> Message | None:
+        """The next message in the own data Redis, or ``None`` where there is none for a moment."""
+        me = self._request.me
+        with self._part.depots.reach(self._request.depots[me], _MOST_MESSAGE) as connection:
+            return get_popped(connection, self._names[me], _LOOK_SECONDS)
+
+    def _put(self, number: int, coded: Coded) -> None:
+        """Take in blocks that came."""
+        if number not in self._mine:
+            raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
+        self._exchange.put(number, coded)
