@@ -9,8 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import META, ROUND_KEY
 from hakoiri.worker import machine
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
@@ -61,6 +64,25 @@ def stand_still_beyond(figure: str, *numbers: int) -> None:
         return int(found.get(figure) or 0) > number
 
     _stand_still_when(*(partial(is_beyond, number) for number in numbers))
+
+
+def stand_still_after_round(depth: int, number: int) -> None:
+    """Have hosts make layer `depth` in as many rounds as it has ranges; stop as SIGSTOP does when so many are kept.
+
+    What hosts are compared with stays as it is: `Ledger` is a part of that.
+    """
+    commit, left = Session.commit, [number]
+
+    def commit_and_stand_still(session: Session, state: State) -> State:
+        committed, store = commit(session, state), session.store
+        vars(DEFAULT).update(checkpoint=0.0 if committed.depth == depth - 1 else 60.0)
+        kept = store.read(META, ROUND_KEY) and store.read_record(META, ROUND_KEY, "round")
+        if left and kept == {"depth": depth, "round": left[0]}:
+            left.clear()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return committed
+
+    Session.commit = commit_and_stand_still  # type: ignore[method-assign]
 
 
 def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:

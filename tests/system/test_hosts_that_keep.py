@@ -4,12 +4,14 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 import redis
 
 from hakoiri.worker.transport.names import input_key
+from tests.system.before import stand_still_after_round
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
 
@@ -154,6 +156,41 @@ def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoi
         if "redis" not in process.name():
             process.kill()
     assert_goes_on(hakoiri, hosts, running)
+
+
+def standing_after_round(hakoiri: Hakoiri, hosts: Hosts, number: int) -> Running:
+    """A run of TILES that stands still when hosts have kept so many rounds of layer 25."""
+    before = partial(stand_still_after_round, 25, number)
+    running = hakoiri.start("run", *TILES, *hosts.arguments("--json"), before=before)
+    running.stands_still()
+    return running
+
+
+def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = standing_after_round(hakoiri, hosts, 2)
+    (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
+    process.suspend()
+    running.send(signal.SIGCONT)
+    with redis.Redis.from_url(hosts.url) as client:
+        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests of the third round")
+    process.kill()
+    finished = running.finish()
+    assert finished.code == 0, finished
+    assert finished.stderr.count("; layer 25 goes on after round 2\n") == 1, finished
+    assert "begun anew" not in finished.stderr
+    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+
+
+def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    standing_after_round(hakoiri, hosts, 3).kill()
+    for number in range(2):
+        for process in hosts.started[number].supervisor.children():
+            process.kill()
+    run = hakoiri.run_directory().name
+    resumed = hakoiri("resume", run, "--redis", hosts.url)
+    assert "layer 25 goes on after round 3\n" in resumed.stderr
+    assert "begun anew" not in resumed.stderr
+    assert_as_by_threads(hakoiri, run, *TILES)
 
 
 @pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])

@@ -84,18 +84,22 @@ class HostStep:
         self._kept: tuple[Mark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
-        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
-        self._outbox = Outbox(self._send, request.owners, len(request.hosts), request.me)
-        self._mine = request.mine
-        away = frozenset(range(len(request.owners))) - self._mine
-        most = part.shares.bucket_bytes // 2
-        self._exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
-        self._ranges = part.step_of(self._exchange, request.depth)
+        # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
+        mail, mine = _Mail(part.depots, request, session), request.mine
+        self._outbox = Outbox(mail.send, request.owners, len(request.hosts), request.me)
+        most, away = part.shares.bucket_bytes // 2, frozenset(range(len(request.owners))) - mine
+        exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
+        self._ranges, self._mine = part.step_of(exchange, request.depth), mine
         self._ranges.at, self._all = int(mark.at or "0", 16), part.layer(request.depth - 1).size
         if self._all:
             self._ranges.plan_bitmaps()
-        self._waited = 0.0
-        self._inbox = Inbox(self._receive, self._put, part.store.layout)
+
+        def put(number: int, coded: Coded) -> None:
+            if number not in mine:
+                raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
+            exchange.put(number, coded)
+
+        self._inbox, self._waited = Inbox(mail.receive, put, part.store.layout), 0.0
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
         """Whether a request goes on with this attempt, after as many rounds."""
@@ -183,19 +187,25 @@ class HostStep:
         self._kept = marks
         self._store.stage_record(META, PARTIAL_KEY, {"marks": [asdict(mark) for mark in marks]})
 
-    # Messages
-
     def _await(self, expected: list[int]) -> None:
         began = monotonic()
         self._inbox.await_all(expected, _PATIENCE_SECONDS)
         self._waited += monotonic() - began
 
-    def _send(self, owner: int, message: bytes) -> None:
+
+class _Mail:
+    """The lists of messages to the hosts of a request, each in the data Redis of its receiver."""
+
+    def __init__(self, depots: Depots, request: HostRequest, session: str) -> None:
+        self._depots, self._numbers, self._me = depots, request.depots, request.me
+        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
+
+    def send(self, owner: int, message: bytes) -> None:
         """Leave a message in the data Redis of its receiver; waits while that is full."""
         until = monotonic() + _PATIENCE_SECONDS
         while True:
             try:
-                with self._part.depots.reach(self._request.depots[owner]) as connection:
+                with self._depots.reach(self._numbers[owner]) as connection:
                     pipeline = connection.pipeline(transaction=False)
                     pipeline.rpush(self._names[owner], message)
                     pipeline.expire(self._names[owner], _KEEP_SECONDS)
@@ -206,14 +216,7 @@ class HostStep:
                     raise PayloadError("the data Redis of another host stays full") from error
                 sleep(_PAUSE_SECONDS)
 
-    def _receive(self) -> Message | None:
+    def receive(self) -> Message | None:
         """The next message in the own data Redis, or ``None`` where there is none for a moment."""
-        me = self._request.me
-        with self._part.depots.reach(self._request.depots[me], _MOST_MESSAGE) as connection:
-            return get_popped(connection, self._names[me], _LOOK_SECONDS)
-
-    def _put(self, number: int, coded: Coded) -> None:
-        """Take in blocks that came."""
-        if number not in self._mine:
-            raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
-        self._exchange.put(number, coded)
+        with self._depots.reach(self._numbers[self._me], _MOST_MESSAGE) as connection:
+            return get_popped(connection, self._names[self._me], _LOOK_SECONDS)
