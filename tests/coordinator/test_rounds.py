@@ -7,31 +7,35 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors import hosts as executors_hosts
+from hakoiri.coordinator.executors.hosts import HostLostError, HostPool, Keepers
 from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs import collect
+from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.steps import hosted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import SPILL_FOLDER
+from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.depots import Depots
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, new_run
 from tests.system.servers import RedisServer
@@ -60,36 +64,36 @@ class Notes(SilentObserver):
         self.texts.append(text)
 
 
-class NearHosts:
-    """Stands in for a `HostPool`: hosts of this process, over a real Redis. After each request `then` is called
+class NearHosts(HostPool):
+    """Hosts of this process, over a real Redis. After each request `then` is called
     with its task, its host and its round."""
 
     def __init__(self, directory: Path, server: RedisServer) -> None:
-        self._directory, self._server, self._session = directory, server, 0
+        self._directory, self._server, self._near = directory, server, 0
         self._hosts = {name: Host(directory / name, 2) for name in NAMES}
         self.memory, self.puzzle = 1, cast(Puzzle, None)
-        self.asked, self.then = Counter[str](), cast(Callable[[str, str, int], None], lambda *_: None)
+        self._control, self._observer = Control(), SilentObserver()
+        self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
-    def for_run(self, puzzle: Puzzle) -> "NearHosts":
+    def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
         """The same for another session."""
-        self.puzzle, self._session = puzzle, self._session + 1
+        self.puzzle, self._observer, self._near = puzzle, observer, self._near + 1
         return self
 
     def choose(self) -> list[str]:
         """All of them."""
         return NAMES
 
-    def await_all(self, names: list[str]) -> dict[str, SimpleNamespace]:
+    def await_all(self, names: list[str]) -> dict[str, HostBeat]:
         """They live, and their messages lie in the Redis of the queue."""
-        return {name: SimpleNamespace(url="") for name in names}
+        return {name: HostBeat("", 2, "") for name in names}
 
-    def ask(self, task: str, requests: Mapping[str, Arrays], living: object) -> dict[str, list[Array]]:
+    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
         """As `HostPool.ask`, one host after the other."""
         answers = {}
         for name, arrays in requests.items():
-            depots = Depots(self._server.client)
             try:
-                answers[name] = self._hosts[name].perform(task, self.puzzle, str(self._session), arrays, depots)
+                answers[name] = self.perform(task, name, arrays, str(self._near))
             except Killed:
                 self.restart(name)
                 raise HostLostError(f"host {name} was started again") from None
@@ -98,8 +102,12 @@ class NearHosts:
             except Exception as error:
                 raise WorkerError(f"host {name}: {error}") from error
             self.asked[task] += 1
-            self.then(task, name, HostRequest.of(arrays).round)
+            self.then(task, name, HostRequest.of(arrays))
         return answers
+
+    def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
+        """The answer of one host to a request of some session."""
+        return self._hosts[name].perform(task, self.puzzle, session, arrays, Depots(self._server.client))
 
     def restart(self, name: str) -> None:
         """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
@@ -127,23 +135,20 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts
         @contextmanager
         def with_hosts(puzzle: Puzzle, *arguments: Any) -> Iterator[ComputeContext]:
             with open_context(puzzle, *arguments) as context:
-                yield replace(context, hosts=found.for_run(puzzle))
+                yield replace(context, hosts=found.for_run(puzzle, context.observer))
 
         monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-        patch_times(monkeypatch)
+        # Nobody waits, and there are few enough ranges.
+        monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(hosted, "_RANGES", 6)
         monkeypatch.setattr(driving, "open_context", with_hosts)
+        monkeypatch.setattr(collect, "open_keepers", lambda store, *_: Keepers.of(store, found))
         yield found
-
-
-def patch_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits, and there are few enough ranges."""
-    monkeypatch.setattr(hosted, "_PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(hosted, "_RANGES", 6)
 
 
 def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float = -1.0) -> Resources:
     """Those by which each range is a round, or each layer one, and made by hosts; nobody waits for a disk."""
-    context = driving.open_context
+    context = vars(driving)["open_context"]
     resources = MANNERS["durable"].take(monkeypatch, layout)
     monkeypatch.setattr(driving, "open_context", context)
     return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
@@ -153,6 +158,15 @@ def driven(directory: Path, resources: Resources, notes: Notes) -> State:
     return drive(directory, resources, Control(), notes)
 
 
+def assert_as_a_plain_search(directory: Path, options: dict[str, str], hosts: NearHosts) -> None:
+    """The run, brought home, has its layers and nothing else, and its hosts have nothing."""
+    hosts.then = lambda *_: None
+    assert collect_run(directory, "", Control(), SilentObserver()) > 1
+    assert_as_expected(directory, options)
+    with RunStore(directory) as store:
+        assert (store.read(META, ROUND_KEY), store.read(META, HOSTS_KEY)) == (None, None)
+
+
 class Losses:
     """Loses one after the other: a host, what is in Redis, the coordinator."""
 
@@ -160,7 +174,7 @@ class Losses:
         self._hosts, self._server, self.after = hosts, server, Counter[str]()
         self._victims = cycle([*NAMES, "Redis", "coordinator"])
 
-    def __call__(self, task: str, host: str, number: int) -> None:
+    def __call__(self, task: str, host: str, request: HostRequest) -> None:
         if self._hosts.asked[task] % OFTEN.get(task, 1 << 30):
             return
         self.after[task] += 1
@@ -198,7 +212,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     hosts.then = losses = Losses(hosts, hosts._server)
     while driven(directory, resources, notes).status == "interrupted":
         sessions += 1
-    assert_as_expected(directory, options)
+    assert_as_a_plain_search(directory, options, hosts)
     assert sessions > 1
     if keys == "spread":
         # Keys that lie close together are one range: a layer may be one round then, and no merge has a midst.
@@ -214,7 +228,7 @@ def test_short_layers_take_two_requests_and_leave_nothing_to_go_back_to(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     directory, notes = new_run(tmp_path, options), Notes()
     state = driven(directory, resources_of(monkeypatch, layout, 60.0), notes)
-    assert_as_expected(directory, options)
+    assert_as_a_plain_search(directory, options, hosts)
     # The last layer is empty.
     assert hosts.asked["host-expand"] == hosts.asked["host-merge"] == len(NAMES) * (state.depth + 1)
     assert hosts.asked["host-keep"] == hosts.asked["host-back"] == 0
@@ -229,7 +243,7 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     directory, notes, resources = new_run(tmp_path, options), Notes(), resources_of(monkeypatch, layout)
 
-    def strike(task: str, host: str, number: int) -> None:
+    def strike(task: str, host: str, request: HostRequest) -> None:
         files = list(hosts.spill_files("b"))
         if task == "host-keep" and host == "c" and files:
             hosts.then = lambda *_: None
@@ -249,7 +263,7 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     assert driven(directory, resources, notes).status == "complete"
     (text,) = [text for text in notes.texts if "cannot go back" in text]
     assert text.startswith("b cannot go back: layer ")
-    assert_as_expected(directory, options)
+    assert_as_a_plain_search(directory, options, hosts)
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "spread", "no")])
@@ -259,10 +273,10 @@ def test_a_host_that_kept_a_round_more_than_all_goes_back_one(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     directory, notes, lost = new_run(tmp_path, options), Notes(), list[int]()
 
-    def lose_in_the_third_round(task: str, host: str, number: int) -> None:
+    def lose_in_the_third_round(task: str, host: str, request: HostRequest) -> None:
         # Two of the three have kept it.
-        if (task, host, number) == ("host-keep", "b", 3) and len(lost) < 3:
-            lost.append(number)
+        if (task, host, request.round) == ("host-keep", "b", 3) and len(lost) < 3:
+            lost.append(request.depth)
             hosts.restart("b")
             raise HostLostError("b is lost")
 
@@ -271,4 +285,24 @@ def test_a_host_that_kept_a_round_more_than_all_goes_back_one(
     found = [text for text in notes.texts if "is lost" in text]
     assert len(found) == len(lost) == 3
     assert all(text.startswith("b is lost; layer ") and text.endswith(" goes on after round 2") for text in found)
-    assert_as_expected(directory, options)
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_who_reads_between_two_rounds_disturbs_nobody(
+    layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    directory, read = new_run(tmp_path, options), Counter[int]()
+
+    def read_the_layer_before(task: str, host: str, request: HostRequest) -> None:
+        if task in ("host-expand", "host-keep"):
+            asked = replace(request, depth=request.depth - 1, memory=0, attempt=0, round=0)
+            hosts.perform("host-index", host, asked.arrays(), "another session")
+            read[request.depth] += 1
+
+    hosts.then = read_the_layer_before
+    assert driven(directory, resources_of(monkeypatch, layout), Notes()).status == "complete"
+    assert max(read.values()) > 2 * len(NAMES)
+    assert hosts.asked["host-back"] == 0
+    assert_as_a_plain_search(directory, options, hosts)

@@ -98,7 +98,15 @@ def test_a_host_of_many_ranges_takes_older_layers_whole(
     manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, "u64", "explore").as_dict()
     owners = [number % len(NAMES) for number in range(partition.ranges)]
     request = HostRequest(
-        manifest, NAMES, 0, [0] * len(NAMES), partition.numbers.tolist(), owners, len(layers), memory=1
+        manifest,
+        NAMES,
+        0,
+        [0] * len(NAMES),
+        partition.numbers.tolist(),
+        owners,
+        len(layers),
+        memory=1,
+        round_seconds=60.0,
     )
     size = 0
     for number, host in enumerate(hosts[0]):
