@@ -178,7 +178,7 @@ def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: H
     assert finished.code == 0, finished
     assert finished.stderr.count("; layer 25 goes on after round 2\n") == 1, finished
     assert "begun anew" not in finished.stderr
-    assert_as_by_threads(hakoiri, finished.json["run"], *TILES)
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
 def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hakoiri, hosts: Hosts) -> None:
@@ -190,7 +190,7 @@ def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hak
     resumed = hakoiri("resume", run, "--redis", hosts.url)
     assert "layer 25 goes on after round 3\n" in resumed.stderr
     assert "begun anew" not in resumed.stderr
-    assert_as_by_threads(hakoiri, run, *TILES)
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
 @pytest.mark.parametrize("stays_away", [False, pytest.param(True, marks=SLOW)])

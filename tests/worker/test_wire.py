@@ -72,7 +72,7 @@ def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int
     outbox = Outbox(lambda owner, _: sent.append(owner), OWNERS, HOSTS, me)
     for owner in sorted(order):
         outbox.put(OWNERS.index(owner), code_keys(DEPTH, layout.pack([1, 2, 3])))
-    outbox.close()
+    outbox.flush()
     assert sent == order
 
 
