@@ -12,6 +12,7 @@ from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import Work
 from hakoiri.worker.transport.connection import living_hosts
+from tests.system.before import be_impatient
 from tests.system.helpers import Running, wait_until
 from tests.system.servers import RedisServer
 
@@ -36,6 +37,8 @@ class _Hosts:
         self._own = [True, *(scene.chance.random() < 0.5 for _ in range(scene.chance.randint(1, 2)))]
         scene.hosts = [self._start(number) for number in range(len(self._own))]
         wait_until(lambda: len(living_hosts(scene.one_redis.client)) == len(self._own), what="the hosts")
+        if scene.chance.random() < 0.5:
+            scene.before = be_impatient
         self.running = scene.drive()
 
     def _start(self, number: int) -> Running:
