@@ -160,7 +160,7 @@ class FilterStep(LocalStep):
     def _expand_some(self, done: int) -> Iterator[int]:
         part, passed = divmod(done, self._source.size)
         given = list[_Piece]()
-        self._ranges.at = self._at or 0 if passed else 0
+        self._ranges.begin_at(self._at or 0 if passed else 0)
 
         def keys() -> Iterator[_Piece]:
             for piece in self._pieces_to_filter():
@@ -178,7 +178,7 @@ class FilterStep(LocalStep):
             results = context.local.each(self._filter.task, look, keys())
         for number, (found, ends) in results:
             self._ranges.take(found, ends)
-            self._at = self._ranges.at
+            self._at = self._ranges.end
             yield given[number].size
 
     def _pieces_to_filter(self) -> Iterator["_Piece"]:

@@ -62,9 +62,9 @@ class LocalStep(LayerStep):
         # Workers may have stopped anywhere.
         if done and self._at is None:
             self._at = key_at(next(cast(Layer, self._source).chunks(done, 1)), 0)
-        self._ranges.at = self._at or 0
+        self._ranges.begin_at(self._at or 0)
         for made in self._ranges.expand(lambda: self._checkpoint_is_due, self._flow is not None, self._commit_before):
-            self._flow, self._at = total_flow([self._flow, made.flow]), self._ranges.at
+            self._flow, self._at = total_flow([self._flow, made.flow]), self._ranges.end
             yield made.size
 
     def _spill_all(self) -> None:

@@ -30,6 +30,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
@@ -42,7 +43,7 @@ from tests.system.servers import RedisServer
 
 pytestmark = pytest.mark.timeout(300)
 NAMES = ["a", "b", "c"]
-USUAL = {("u32", "spread", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")}
+USUAL = {("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")}
 SEARCHES = [(*each, directed) for each in EMBEDDINGS for directed in ("no", "yes")]
 #: Somebody is lost after so many requests of each kind, and whenever so many files of merged ranges were removed.
 OFTEN = {"host-expand": 23, "host-keep": 29, "host-back": 17, "host-merge": 19}
@@ -198,6 +199,9 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(part, "LEAST_BYTES", least)
+    # No bitmap is of all ranges, and no range is too short to be cut.
+    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0 if directed == "no" else 0.5)
+    monkeypatch.setattr(shares, "_LEAST_RANGE", 20)
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     resources, notes, firsts, removed = resources_of(monkeypatch, layout), Notes(), Counter[bool](), Counter[str]()
 
@@ -214,11 +218,10 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
         sessions += 1
     assert_as_a_plain_search(directory, options, hosts)
     assert sessions > 1
-    if keys == "spread":
-        # Keys that lie close together are one range: a layer may be one round then, and no merge has a midst.
-        assert losses.after.keys() == OFTEN.keys()
-        assert firsts[True]
-        assert any("goes on after round" in text for text in notes.texts)
+    assert losses.after.keys() >= {"host-expand", "host-keep", "host-merge"}
+    assert any("goes on after round" in text for text in notes.texts)
+    # Keys that lie close together are one range, whose merge has no midst, and that takes fewer rounds.
+    assert keys != "spread" or (firsts[True] and "host-back" in losses.after)
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])

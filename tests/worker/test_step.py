@@ -1,7 +1,9 @@
-"""A step of ranges, gone on with where an earlier session has merged some of them."""
+"""A step of ranges, gone on with where an earlier session has merged some of them, or in the midst of its ranges."""
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,11 +16,13 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import shares_within
 from hakoiri.worker.exchange.step import RangeStep, Sample
 from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.ranges import Expanded, Expansion, Frontier
 
 _Made = TypeVar("_Made")
 #: Ranges without a part of a word, of the 181,440 numbers of the 3x3 tiles.
@@ -68,3 +72,40 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
             low = exchange.bounds[begin][0]
             assert np.array_equal(np.concatenate(found), layers[depth][layers[depth] >= low])
             assert not any(words.any() for words in threads.spare)
+
+
+@pytest.mark.parametrize("room", [1 << 24, 76_000], ids=["stays", "coded"])
+def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hakoiri.worker.exchange.exchange._WHOLE_WORDS", 0.0)
+    expand, busy, ranges = Expansion._expand, set[int](), Partition(0, 6, (950, 1_900))
+
+    def expand_alone(expansion: Expansion, work: Frontier) -> Expanded:
+        assert work.number not in busy
+        busy.add(work.number)
+        made = expand(expansion, work)
+        busy.remove(work.number)
+        return made
+
+    monkeypatch.setattr(Expansion, "_expand", expand_alone)
+    puzzle, depth = PuzzleSpec("tiles", {"rows": "3", "columns": "3"}).build(), 22
+    layers, shares = layers_of(puzzle), shares_within(1, puzzle.layout.bytes, 2, None, room)
+    known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
+    sample = Sample(layers[depth - 1], sort_keys(puzzle.expand(layers[depth - 1]).successors), 1e-6)
+    at, sizes, spill = dict[int, int](), list[int](), Spill(tmp_path, puzzle.layout, depth)
+    due = cycle([False, False, False, True])
+    with RunLock(tmp_path), closing(ThreadPool(puzzle, 2, Free())) as threads:
+        while sum(sizes) < len(layers[depth - 1]):
+            # Each time by a step that knows no more than what was spilled, and up to which key.
+            exchange = Exchange(ranges, depth, spill, 1 << 20)
+            step = RangeStep(puzzle, exchange, known[0], known, sample, 200, shares, threads, in_turn=True)
+            step.plan_bitmaps()
+            assert (all(exchange.bitmaps), exchange.whole, step._stay) == (True, [], room > 1 << 20)
+            step.at = at
+            sizes.append(sum(made.size for made in step.expand(partial(next, due), sums_flow=False)))
+            step.spill()
+            at = step.at
+        found = [piece.keys for pieces in step.merge(0, lambda: True) for piece in pieces]
+    assert len(sizes) > 5
+    assert np.array_equal(np.concatenate(found), layers[depth])

@@ -1,8 +1,10 @@
 """The key ranges of a layer expanded and merged by threads: one thread a range, so that none shares its bitmap."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
+from threading import Lock
 from typing import NamedTuple
 
 from hakoiri.puzzles.contract import Puzzle
@@ -51,19 +53,29 @@ class HeldKeys:
 class RangeStep:
     """The ranges of `exchange`, of the layer that `source` leads to, less `known`, which holds `source` first.
 
-    A range whose keys crowd is taken in pieces of `range_size` keys of the source. Attribute `at`: what is below this
-    key is expanded.
+    A range whose keys crowd is taken in pieces of `range_size` keys of the source, and so is one with a bitmap if
+    `in_turn`; then ranges give a piece each in turn. Attribute `at`: what of a range is below this key is expanded.
     """
 
     def __init__(
         self, puzzle: Puzzle, exchange: Exchange, source: Source, known: list[Layer], sample: Sample, range_size: int,
-        shares: Shares, threads: Threads,
+        shares: Shares, threads: Threads, in_turn: bool = False,
     ) -> None:  # fmt: skip
         self._puzzle, self._exchange, self._source, self._known = puzzle, exchange, source, known
         self._sample, self._range_size = sample, range_size
-        self._shares, self._threads = shares, threads
+        self._shares, self._threads, self._in_turn = shares, threads, in_turn
         self._stay = True
-        self.at: Key = 0
+        self.at: dict[int, Key] = {}
+        self._locks: dict[int, Lock] = {}
+
+    def begin_at(self, key: Key) -> None:
+        """Take what is below `key` for expanded."""
+        self.at = {number: min(key, high) for number, (low, high) in enumerate(self._exchange.bounds) if low < key}
+
+    @property
+    def end(self) -> Key:
+        """What is below this key is expanded, unless ranges give pieces in turn."""
+        return max(self.at.values(), default=0)
 
     def plan_bitmaps(self) -> None:
         """Set successors in bitmaps where they are dense. Those that do not all fit in memory are coded one by one."""
@@ -94,23 +106,31 @@ class RangeStep:
             # Moves lead back into the range: what is known there goes before it is written.
             known = self._known[1:] if self._puzzle.undirected and not self._stay else []
             bitmap = self._exchange.bitmaps[number]
-            yield Frontier(number, self._source.between(low, high), bitmap, self._stay, between(known, low, high))
+            alone = nullcontext() if bitmap is None else self._locks.setdefault(number, Lock())
+            batches = self._source.between(low, high)
+            yield Frontier(number, batches, bitmap, self._stay, between(known, low, high), alone)
 
     def pieces(self, is_due: Callable[[], bool]) -> Iterator[tuple[int, Key, Key]]:
-        """The ranges from `at` on, those without a bitmap where keys crowd in pieces, until `is_due`."""
-        begin, each, size = self.at, self._source.size / len(self._sample.keys), self._range_size
-        sample = sort_keys(self._sample.keys.copy())
-        for number, (low, high) in enumerate(self._exchange.bounds):
-            if number in self._exchange.away:
-                continue
-            mine = slice_between(sample, low, high)[:: max(1, int(size / each))]
-            cuts = [] if self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if low < cut < high]
-            for first, end in pairwise([low, *cuts, high]):
-                if end > begin:
-                    self.at = end
-                    yield number, max(first, begin), end
-                    if is_due():
-                        return
+        """The pieces of ranges that are left, until `is_due`."""
+        each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
+        step, numbers = max(1, int(self._range_size / each)), range(len(self._exchange.bounds))
+        left = [self._left_of(number, sample, step) for number in numbers if number not in self._exchange.away]
+        # Else threads would wait for each other's bitmap.
+        in_turn = self._in_turn and any(self._exchange.bitmaps)
+        for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
+            self.at[piece[0]] = piece[2]
+            yield piece
+            if is_due():
+                return
+
+    def _left_of(self, number: int, sample: Keys, step: int) -> Iterator[tuple[int, Key, Key]]:
+        """The pieces that are left of a range; a `sample` of the source has `step` keys of each."""
+        low, high = self._exchange.bounds[number]
+        begin, mine = self.at.get(number, low), slice_between(sample, low, high)[::step]
+        whole = self._exchange.has_bitmap(number) and not self._in_turn
+        cuts = [] if whole else [cut for cut in ints(mine[1:]) if begin < cut < high]
+        if begin < high:
+            yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
 
     def take(self, keys: Keys, ends: Array) -> None:
         """Hold keys in memory by range, while it lasts."""

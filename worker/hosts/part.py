@@ -168,7 +168,7 @@ class Part:
         successors = sort_keys(self._puzzle.expand(keys).successors) if len(keys) else keys
         sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(known[0].size, sample.seconds_each)
-        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads)
+        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads, True)
 
     def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""

@@ -10,7 +10,7 @@ may be the one before a host's own last: so two marks are kept, and going back c
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from time import monotonic, sleep
 from typing import Protocol
 
@@ -46,11 +46,15 @@ _KEEP_SECONDS = 900
 
 @dataclass(frozen=True)
 class Mark(Partial):
-    """How far the layer is after so many rounds, which took `seconds` and `sent` bytes to other hosts."""
+    """How far the layer is after so many rounds, which took `seconds` and `sent` bytes to other hosts.
+
+    `begun` has for each range what of it is expanded, all below this key; both as text, the keys as hexadecimal.
+    """
 
     round: int = 0
     seconds: float = 0.0
     sent: int = 0
+    begun: dict[str, str] = field(default_factory=dict)
 
 
 def kept_mark(store: RunStore, depth: Depth, number: int) -> Mark | None:
@@ -90,7 +94,8 @@ class HostStep:
         most, away = part.shares.bucket_bytes // 2, frozenset(range(len(request.owners))) - mine
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
         self._ranges, self._mine = part.step_of(exchange, request.depth), mine
-        self._ranges.at, self._all = int(mark.at or "0", 16), part.layer(request.depth - 1).size
+        self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
+        self._all = part.layer(request.depth - 1).size
         if self._all:
             self._ranges.plan_bitmaps()
 
@@ -115,8 +120,9 @@ class HostStep:
             self._ranges.send_away()
         took = self.mark.seconds + monotonic() - began
         self._outbox.flush()
+        begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         self.mark = replace(
-            self.mark, round=self.mark.round + 1, expanded=size, at=hex(self._ranges.at), flow=flow, seconds=took,
+            self.mark, round=self.mark.round + 1, expanded=size, begun=begun, flow=flow, seconds=took,
             sent=self.mark.sent + self._outbox.sent_bytes - sent,
         )  # fmt: skip
 

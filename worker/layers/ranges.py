@@ -5,6 +5,7 @@ keys of a range -> expand -> what lies within the range and its bitmap: set ther
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from queue import Empty, SimpleQueue
@@ -84,7 +85,7 @@ def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bi
 class Frontier(NamedTuple):
     """The keys of range `number` that are expanded, in batches; the range's bitmap, if any, and what becomes of that.
 
-    Where it does not stay in memory, its keys are coded, less the known ones.
+    Where it does not stay in memory, its keys are coded, less the known ones. Who holds `alone` may use it.
     """
 
     number: int
@@ -92,6 +93,7 @@ class Frontier(NamedTuple):
     bitmap: Bitmap | None
     stays: bool
     known: Iterable[Keys]
+    alone: AbstractContextManager[object] = nullcontext()
 
 
 class Expanded(NamedTuple):
@@ -131,7 +133,11 @@ class Expansion:
             self._free.put(bitmap)
 
     def __call__(self, work: Frontier) -> Expanded:
-        """Expand the keys of a range; any thread may, but only one at a time those of a range with a bitmap."""
+        """Expand the keys of a range; any thread may."""
+        with work.alone:
+            return self._expand(work)
+
+    def _expand(self, work: Frontier) -> Expanded:
         bitmap, beyond, held = work.bitmap, [self._layout.empty(0)], 0
         sizes, flows = list[int](), list[int | None]()
         for keys in self._beyond(bitmap, self._successors(work.batches, sizes, flows)):
