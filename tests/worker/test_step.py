@@ -17,6 +17,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.worker.exchange import exchange
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import shares_within
@@ -78,7 +79,7 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
 def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hakoiri.worker.exchange.exchange._WHOLE_WORDS", 0.0)
+    monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0)
     expand, busy, ranges = Expansion._expand, set[int](), Partition(0, 6, (950, 1_900))
 
     def expand_alone(expansion: Expansion, work: Frontier) -> Expanded:
@@ -98,10 +99,10 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     with RunLock(tmp_path), closing(ThreadPool(puzzle, 2, Free())) as threads:
         while sum(sizes) < len(layers[depth - 1]):
             # Each time by a step that knows no more than what was spilled, and up to which key.
-            exchange = Exchange(ranges, depth, spill, 1 << 20)
-            step = RangeStep(puzzle, exchange, known[0], known, sample, 200, shares, threads, in_turn=True)
+            parts = Exchange(ranges, depth, spill, 1 << 20)
+            step = RangeStep(puzzle, parts, known[0], known, sample, 200, shares, threads, in_turn=True)
             step.plan_bitmaps()
-            assert (all(exchange.bitmaps), exchange.whole, step._stay) == (True, [], room > 1 << 20)
+            assert (all(parts.bitmaps), parts.whole, step._stay) == (True, [], room > 1 << 20)
             step.at = at
             sizes.append(sum(made.size for made in step.expand(partial(next, due), sums_flow=False)))
             step.spill()
