@@ -65,8 +65,15 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
 
 
 def _forget(store: RunStore, keepers: Keepers) -> None:
+    pool, dealt = keepers.pool, keepers.dealt
+
+    def leave() -> None:
+        # One that stood still while the run was dealt out has been left out, and may have taken its part since.
+        others = sorted(set(pool.living()) - set(dealt.hosts))
+        Keepers(store, pool, replace(dealt, hosts=[*dealt.hosts, *others])).ask("host-leave", 0)
+
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
-    keepers.pool.insist("taking leave", lambda: keepers.ask("host-leave", 0))
+    pool.insist("taking leave", leave)
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
     store.commit(store.state)

@@ -73,7 +73,7 @@ class NearHosts(HostPool):
         self._directory, self._server, self._near = directory, server, 0
         self._hosts = {name: Host(directory / name, 2) for name in NAMES}
         self.memory, self.puzzle = 1, cast(Puzzle, None)
-        self._control, self._observer = Control(), SilentObserver()
+        self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
     def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
@@ -82,8 +82,12 @@ class NearHosts(HostPool):
         return self
 
     def choose(self) -> list[str]:
-        """All of them."""
-        return NAMES
+        """Those that were not lost for good."""
+        return self.chosen
+
+    def living(self) -> dict[str, HostBeat]:
+        """All of them, for those are back."""
+        return self.await_all(NAMES)
 
     def await_all(self, names: list[str]) -> dict[str, HostBeat]:
         """They live, and their messages lie in the Redis of the queue."""
@@ -309,3 +313,22 @@ def test_who_reads_between_two_rounds_disturbs_nobody(
     assert max(read.values()) > 2 * len(NAMES)
     assert hosts.asked["host-back"] == 0
     assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_host_that_stood_still_while_it_was_given_ranges_keeps_nothing_of_a_run_brought_home(
+    layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    directory = new_run(tmp_path, options)
+
+    def lose_the_last(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-take" and host == "c":
+            hosts.chosen = NAMES[:2]
+            raise HostLostError("c is away")
+
+    hosts.then = lose_the_last
+    driven(directory, resources_of(monkeypatch, layout, 60.0), Notes())
+    assert [path.parent.name for path in sorted(tmp_path.glob("hosts/*/run-*"))] == NAMES
+    assert_as_a_plain_search(directory, options, hosts)
+    assert not list(tmp_path.glob("hosts/*/run-*"))
