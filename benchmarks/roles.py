@@ -1,11 +1,11 @@
-"""What a run costs each of those who take part: processor seconds, and bytes through Redis.
+"""What a run costs each of those who take part: processor seconds, and bytes between hosts.
 
     python benchmarks/roles.py tiles -o rows=3 -o columns=4
-    python benchmarks/roles.py --workers 2 pancakes -o n=11
+    python benchmarks/roles.py --hosts 2 pancakes -o n=11
 
-runs the puzzle with threads and then by workers, with a Redis for the queue and another for what the workers hand each
-other, and prints one JSON object. Kernels are compiled before. `ns` are nanoseconds of processor time, user and system,
-per configuration. `benchmarks/scaling.py` reckons with it what more workers, on more hosts, would take.
+runs the puzzle by threads and then by hosts of one thread that keep it, each with a data Redis of its own, and prints
+one JSON object. Kernels are compiled before. `ns` are nanoseconds of processor time, user and system, per
+configuration. `benchmarks/scaling.py` predicts with it what more hosts would take.
 """
 
 import argparse
@@ -18,20 +18,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import redis
 
-from benchmarks.watched import ALONE, Moment, Watched, calls
-from hakoiri.worker.transport.connection import living_workers
+from benchmarks.watched import ALONE, Seen, Watched
+from hakoiri.worker.transport.connection import living_hosts, living_workers
 from tests.support.namespaces import Network
 
 HAKOIRI = Path(sys.executable).parent / "hakoiri"
 CONTROL = "control"
-#: Where the data Redis is: the one on the host of the coordinator, or one on each host that works.
-ONE, EACH = "one", "each"
 #: A run that compiles and loads what every run needs.
 _FIRST = ("klotski", "--farm-from", "0")
 
@@ -41,16 +40,19 @@ class Spent:
     """What a run reports, the seconds that it took by the clock, and what its processes took, by role."""
 
     report: Mapping[str, Any]
+    began: float
     wall: float
     peak_mb: int
     cpu: Mapping[str, float]
-    #: Bytes that came into the control Redis and the data Redis, and that went out.
-    received: Mapping[str, int]
-    sent: Mapping[str, int]
-    #: Jobs done by workers; pieces left in data Redis, stretches of pieces fetched from there.
-    jobs: int
-    pieces: int
-    fetches: int
+    #: Without the time of looking.
+    seen: Seen
+    #: What it takes besides to bring the run home, by role; nothing unless that was asked for.
+    collecting: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """From the start of the command to the end of its search, before the run is brought home."""
+        return self.seen.moments[-1].clock - self.began
 
     @property
     def configurations(self) -> int:
@@ -58,121 +60,83 @@ class Spent:
         return int(self.report["configurations"])
 
 
-def run_here(arguments: Sequence[str], data: str, program: Sequence[str] = (str(HAKOIRI),)) -> Spent:
-    """A run by this command line alone: by threads, or where it names a Redis the coordinator's part."""
-    began = time.monotonic()
-    command = [*program, "run", *arguments, "--data", data, "--json"]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(command, stdout=out, stderr=errors)
-        _, _, usage = os.wait4(child.pid, 0)
+def run_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> Spent:
+    """A run by this command line, looked at after each layer: by threads, or the coordinator's part."""
+    before = team.cpu()
+    with tempfile.NamedTemporaryFile() as seen:
+        program = (sys.executable, "-m", "benchmarks.watched", seen.name, json.dumps(team))
+        began = time.monotonic()
+        out, usage = _completed([*program, "run", *arguments, "--data", data, "--json"])
         wall = time.monotonic() - began
-        child.returncode = 0
-        out.seek(0)
-        errors.seek(0)
-        try:
-            report = json.load(out)
-        except ValueError:
-            sys.exit(f"{' '.join(command)}\n{errors.read().decode()}")
-    subprocess.run([HAKOIRI, "delete", report["run"], "--data", data, "--yes"], check=True, capture_output=True)
-    cpu = {"coordinator": usage.ru_utime + usage.ru_stime}
-    return Spent(report, wall, usage.ru_maxrss * 1024 // 1_000_000, cpu, {}, {}, 0, 0, 0)
+        found = Seen.of(seen.read())
+    cpu = {role: spent - before[role] for role, spent in team.cpu().items()}
+    cpu |= {"coordinator": usage.ru_utime + usage.ru_stime}
+    return Spent(json.loads(out), began, wall, usage.ru_maxrss * 1024 // 1_000_000, cpu, found)
 
 
 def cpu_of(command: Sequence[str], data: str) -> float:
     """Processor seconds of any command of the command line, of its process alone."""
-    with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen([HAKOIRI, *command, "--data", data], stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        if child.returncode:
-            sys.exit(f"{' '.join(command)}\n{errors.read().decode()}")
+    _, usage = _completed([str(HAKOIRI), *command, "--data", data])
     return usage.ru_utime + usage.ru_stime
 
 
-def watched_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> tuple[Spent, list[Moment]]:
-    """`run_here`, looked at after each layer, and what was seen."""
-    with tempfile.NamedTemporaryFile() as seen:
-        program = (sys.executable, "-m", "benchmarks.watched", seen.name, json.dumps(team))
-        spent = run_here(arguments, data, program)
-        return spent, [Moment(*each) for each in json.load(seen)]
+def _completed(command: Sequence[str]) -> tuple[bytes, Any]:
+    """What a command prints, and what it used; the program ends where it fails."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(command, stdout=out, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        errors.seek(0)
+        if child.returncode:
+            sys.exit(f"{' '.join(command)}\n{errors.read().decode()}")
+        return out.read(), usage
 
 
 class Team:
-    """A control Redis, data Redis and workers, until the block ends: on this machine, or on the hosts of a network.
+    """A control Redis, hosts that keep runs and plain workers, until the block ends.
 
-    `hosts`: how many workers each has. With a network the control Redis, the coordinator and the data Redis if there is
-    `ONE` are on its host `CONTROL`, whose address is then given as one of data Redis.
+    `hosts`: how many threads each has. With a network they are on its hosts of these names, and the coordinator and the
+    control Redis are on its host `CONTROL`.
     """
 
-    def __init__(self, hosts: Mapping[str, int], depots: str = ONE, network: Network | None = None) -> None:
-        self._hosts, self._depots, self._network = hosts, depots, network
-        # No worker shows from the address of a data Redis that has a host for itself.
-        self._allowed = self._address(CONTROL) if network and depots == ONE else ""
+    def __init__(self, hosts: Mapping[str, int], workers: int = 0, network: Network | None = None) -> None:
+        self._hosts, self._workers, self._network = hosts, workers, network
 
     def __enter__(self) -> "Team":
         with ExitStack() as stack:
-            self._data = stack.enter_context(tempfile.TemporaryDirectory())
+            stores = stack.enter_context(tempfile.TemporaryDirectory())
             self._control = stack.enter_context(_server(self._on(CONTROL), self._address(CONTROL)))
-            places = {CONTROL: self._hosts} if self._depots == ONE else {name: [name] for name in self._hosts}
-            self._stores, workers = [], []
-            for place, users in places.items():
-                store = stack.enter_context(_server(self._on(place), self._address(place)))
-                self._stores.append(store)
-                for name in users:
-                    with self._on(name):
-                        team = _workers(self._control.url, store.url, self._hosts[name], self._allowed)
-                        workers.append(stack.enter_context(team))
-            self._workers = workers
+            hosts, workers = [], []
+            for name, threads in self._hosts.items():
+                options = ("--store", str(Path(stores, name)), "-n", str(threads), "--data-redis", "auto")
+                hosts.append(stack.enter_context(self._started(name, *options)))
+            if self._workers:
+                workers.append(stack.enter_context(self._started(CONTROL, "-n", str(self._workers))))
             self._await()
-            self.run(_FIRST)
+            self._watched = Watched(_roles(self._control.process, hosts, workers))
+            if hosts:
+                self.run(_FIRST)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def run(self, arguments: Sequence[str]) -> Spent:
-        """A run by these workers."""
-        team = self._watched()
-        before = team.cpu()
-        for server in (self._control, *self._stores):
-            server.client.config_resetstat()
-        with self._on(CONTROL):
-            ended = run_here(self._distributed(arguments), self._data)
-        cpu = {role: spent - before[role] for role, spent in team.cpu().items()}
-        control = [self._control.client.info("all")]
-        stores = [store.client.info("all") for store in self._stores]
-        return Spent(
-            ended.report, ended.wall, ended.peak_mb, {**ended.cpu, **cpu},
-            {"control": _total(control, "total_net_input_bytes"), "data": _total(stores, "total_net_input_bytes")},
-            {"control": _total(control, "total_net_output_bytes"), "data": _total(stores, "total_net_output_bytes")},
-            # Of all that talk to the control Redis, RQ alone appends to a list, once for each job.
-            calls(control, "rpush"), calls(stores, "set"), calls(stores, "getrange"),
-        )  # fmt: skip
+    def run(self, arguments: Sequence[str], in_turn: bool = False, collects: bool = False) -> Spent:
+        """A run that these hosts keep, asked one after the other or all at once; brought home if it `collects`."""
+        team = self._watched._replace(in_turn=in_turn)
+        with self._on(CONTROL), tempfile.TemporaryDirectory() as data:
+            spent = run_here([*arguments, "--redis", self._control.url, "--hosts", "all"], data, team)
+            return replace(spent, collecting=self.cpu_of(["collect", "last"], data)) if collects else spent
 
     def cpu_of(self, command: Sequence[str], data: str) -> dict[str, float]:
         """Processor seconds by role of any command that takes ``--redis``."""
-        team = self._watched()
-        before = team.cpu()
-        coordinator = cpu_of(self._distributed(command), data)
-        return {"coordinator": coordinator} | {role: spent - before[role] for role, spent in team.cpu().items()}
-
-    def watch(self, arguments: Sequence[str]) -> tuple[Spent, list[Moment]]:
-        """A run by these workers, looked at after each layer: `Spent` has the coordinator's part, looking included."""
-        with self._on(CONTROL):
-            return watched_here(self._distributed(arguments), self._data, self._watched())
-
-    def _distributed(self, arguments: Sequence[str]) -> list[str]:
-        allowed = ["--data-networks", self._allowed] if self._allowed else []
-        return [*arguments, "--redis", self._control.url, *allowed]
-
-    def _watched(self) -> Watched:
-        processes = {
-            "control": [self._control.process], "data": [store.process for store in self._stores],
-            "workers": self._workers,
-        }  # fmt: skip
-        return Watched(processes, [self._control.url], [store.url for store in self._stores])
+        before = self._watched.cpu()
+        coordinator = cpu_of([*command, "--redis", self._control.url], data)
+        return {"coordinator": coordinator} | {
+            role: spent - before[role] for role, spent in self._watched.cpu().items()
+        }
 
     def _on(self, name: str) -> AbstractContextManager[None]:
         return self._network.inside(name) if self._network else nullcontext()
@@ -180,12 +144,35 @@ class Team:
     def _address(self, name: str) -> str:
         return self._network.addresses[name] if self._network else "127.0.0.1"
 
+    @contextmanager
+    def _started(self, name: str, *options: str) -> Iterator[int]:
+        """Start a `hakoiri worker` on a host; its process number."""
+        environment, quiet = os.environ | {"HAKOIRI_REDIS": self._control.url}, subprocess.DEVNULL
+        with self._on(name):
+            team = subprocess.Popen([HAKOIRI, "worker", *options], env=environment, stdout=quiet, stderr=quiet)
+        try:
+            yield team.pid
+        finally:
+            team.terminate()
+            team.wait()
+
     def _await(self) -> None:
-        until = time.monotonic() + 60
-        while len(living_workers(self._control.client)) < sum(self._hosts.values()):
+        until, client = time.monotonic() + 60, self._control.client
+        while len(living_hosts(client)) < len(self._hosts) or len(living_workers(client)) < self._workers:
             if time.monotonic() > until:
-                sys.exit("the workers do not come")
+                sys.exit("the hosts and workers do not come")
             time.sleep(0.1)
+
+
+def _roles(control: int, hosts: Sequence[int], workers: Sequence[int]) -> dict[str, list[int]]:
+    """Process numbers by role, of those that some supervisors have started."""
+    below = [child for host in hosts for child in psutil.Process(host).children(recursive=True)]
+    data = [child.pid for child in below if child.name() == "redis-server"]
+    teams = [child.pid for team in workers for child in psutil.Process(team).children(recursive=True)]
+    return {
+        "control": [control], "data": data, "hosts": [child.pid for child in below if child.pid not in data],
+        "workers": teams,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -215,21 +202,6 @@ def _server(there: AbstractContextManager[None], address: str) -> Iterator[_Serv
         process.wait()
 
 
-@contextmanager
-def _workers(control: str, store: str, count: int, allowed: str) -> Iterator[int]:
-    """Start `count` workers, to which data Redis at the addresses `allowed` may send; gives their supervisor's id."""
-    settings = {"HAKOIRI_REDIS": control, "HAKOIRI_DATA_REDIS": store, "HAKOIRI_DATA_NETWORKS": allowed}
-    quiet = subprocess.DEVNULL
-    team = subprocess.Popen(
-        [HAKOIRI, "worker", "-n", str(count)], env=os.environ | settings, stdout=quiet, stderr=quiet
-    )
-    try:
-        yield team.pid
-    finally:
-        team.terminate()
-        team.wait()
-
-
 def _answers(client: redis.Redis) -> bool:
     try:
         return bool(client.ping())
@@ -237,34 +209,28 @@ def _answers(client: redis.Redis) -> bool:
         return False
 
 
-def _total(infos: list[dict[str, Any]], name: str) -> int:
-    return sum(int(info[name]) for info in infos)
-
-
 def with_threads(arguments: Sequence[str]) -> dict[str, Any]:
     """The run by threads of one process."""
     with tempfile.TemporaryDirectory() as data:
         spent = run_here(arguments, data)
-    return _common(spent) | {"ns": _ns(spent, sum(spent.cpu.values()))}
+    return _common(spent)
 
 
-def with_workers(arguments: Sequence[str], workers: int) -> dict[str, Any]:
-    """The run by workers of this machine."""
-    with Team({"here": workers}) as team:
-        spent = team.run(arguments)
-    count = spent.configurations
+def with_hosts(arguments: Sequence[str], hosts: int) -> dict[str, Any]:
+    """The run by hosts on this machine, of one thread each."""
+    with Team({f"host-{number}": 1 for number in range(hosts)}) as team:
+        spent = team.run(arguments, collects=True)
+    sent, cpu = spent.seen.moments[-1].sent / spent.configurations, spent.collecting
     return _common(spent) | {
-        "ns": {role: _ns(spent, value) for role, value in spent.cpu.items()},
-        "ns_together": _ns(spent, sum(spent.cpu.values())),
-        "bytes_in": {role: round(value / count, 3) for role, value in spent.received.items()},
-        "bytes_out": {role: round(value / count, 3) for role, value in spent.sent.items()},
-        "jobs": spent.jobs, "pieces": spent.pieces, "fetches": spent.fetches,
+        "ns_together": _ns(spent, sum(spent.cpu.values())), "sent": round(sent, 3),
+        "collecting_ns": {role: _ns(spent, value) for role, value in cpu.items()},
     }  # fmt: skip
 
 
 def _common(spent: Spent) -> dict[str, Any]:
     report = {name: spent.report[name] for name in ("configurations", "digest")}
-    return report | {"wall_s": round(spent.wall, 2), "peak_mb": spent.peak_mb}
+    ns = {role: _ns(spent, value) for role, value in spent.cpu.items() if value}
+    return report | {"wall_s": round(spent.wall, 2), "peak_mb": spent.peak_mb, "ns": ns}
 
 
 def _ns(spent: Spent, value: float) -> float:
@@ -274,14 +240,14 @@ def _ns(spent: Spent, value: float) -> float:
 def main() -> None:
     """Measure what the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=["threads", "workers"])
+    parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--only", choices=["threads", "hosts"])
     options, arguments = parser.parse_known_args()
     found: dict[str, Any] = {}
-    if options.only != "workers":
+    if options.only != "hosts":
         found["threads"] = with_threads(arguments)
     if options.only != "threads":
-        found["workers"] = with_workers(arguments, options.workers)
+        found["hosts"] = with_hosts(arguments, options.hosts)
     print(json.dumps(found, indent=1))
 
 

@@ -1,11 +1,12 @@
-"""What more workers, on more hosts, bring: costs measured by role, speed-ups reckoned from them, and put to the test.
+"""What more hosts that keep ranges bring: costs measured, speed-ups predicted from them, and put to the test.
 
-    python benchmarks/scaling.py --test --plot docs/scaling.svg   # All of docs/scaling.md, as root: some minutes.
+    python benchmarks/scaling.py --test --plot docs/scaling.svg   # Of docs/scaling.md, as root: 20 minutes.
     python benchmarks/scaling.py --only pancakes --json
 
-Each kind of space is run by threads, and by two workers with its layers in few, more and many chunks; everybody is
-looked at after each layer. `benchmarks.costs` fits what that costs, `benchmarks.prediction` says what follows. With
---test that is compared with runs by three hosts, in network namespaces, on links so slow that little else counts.
+Each space is run by threads, by 1, 2 and 4 hosts at once, and by 1, 2, 4 and 8 that are asked in turn, so that each has
+the machine for itself. Hosts have one thread, and are in network namespaces. `benchmarks.costs` fits what that costs,
+`benchmarks.prediction` says what follows. With --test that is compared with runs on links so slow that little else
+counts.
 """
 
 import argparse
@@ -13,197 +14,189 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.costs import ROLES, Fitted, Made, bytes_of_pieces, deviation, fitted, layers_made
-from benchmarks.prediction import Costs, Place, bytes_sent, ceilings, kept_of, run_seconds, speed_up
-from benchmarks.roles import CONTROL, EACH, ONE, Team, watched_here
-from benchmarks.scaling_page import CORES, GIGABITS, LARGER, WORKERS, as_text, draw
+from benchmarks.costs import Costs, Run, Runs, fitted
+from benchmarks.prediction import Place, least_size, limit, run_seconds, speed_up
+from benchmarks.roles import CONTROL, Spent, Team, run_here
+from benchmarks.scaling_page import CORES, GIGABITS, HOSTS, LARGER, as_text, draw
 from tests.support.namespaces import Network, why_not
 
 #: Hakoiri-musume with all pieces distinguished: 14,950,080 configurations in 200 layers.
-_SLIDING = ("sliding", "--from", "ABBC/ABBC/DEEF/DGHF/I..J", "-o", "distinct=all")
+_SLIDING = "ABBC/ABBC/DEEF/DGHF/I..J"
 _GAP = (
-    "gap", "-o", "ranks=13", "--from",
     "45 4T 18 27 37 12 1T 4Q 14 23 36 3K 25/39 15 16 2T 11 1Q 33 3Q 3J 22 49 2Q 41/"
-    "13 3T 17 4K 2K 48 35 28 46 44 31 32 1K/43 34 29 38 19 42 24 1J 47 26 21 2J 4J",
-)  # fmt: skip
+    "13 3T 17 4K 2K 48 35 28 46 44 31 32 1K/43 34 29 38 19 42 24 1J 47 26 21 2J 4J"
+)
 
 
 @dataclass(frozen=True)
 class Space:
-    """What `hakoiri run` is to be given, and which layers go to workers; one that is run on slow links, too."""
+    """What `hakoiri run` is to be given, and from which layer on hosts make it."""
 
-    arguments: Sequence[str]
-    farm: int
-    tested: "Space | None" = None
+    puzzle: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    start: str = ""
+    farm: int = 50_000
     directed: bool = False
 
     @property
-    def farmed(self) -> Sequence[str]:
-        """The arguments, of a run by workers."""
-        return (*self.arguments, "--farm-from", str(self.farm))
+    def arguments(self) -> list[str]:
+        """The words of the command."""
+        options = [word for name, value in self.options.items() for word in ("-o", f"{name}={value}")]
+        return [self.puzzle, *options, *(["--from", self.start] if self.start else []), "--farm-from", str(self.farm)]
 
 
 SPACES = {
-    "tiles 3x4": Space(("tiles", "-o", "rows=3", "-o", "columns=4"), 50_000),
-    "pancakes 11": Space(("pancakes", "-o", "n=11"), 50_000, Space(("pancakes", "-o", "n=10"), 20_000)),
-    "TopSpin(10,4)": Space(("topspin", "-o", "n=10"), 5_000, Space(("topspin", "-o", "n=11"), 20_000)),
-    "sliding blocks": Space(_SLIDING, 20_000),
-    "Gap, full deck": Space(_GAP, 20_000, directed=True),
+    "tiles 3x4": Space("tiles", {"rows": 3, "columns": 4}),
+    "pancakes 11": Space("pancakes", {"n": 11}),
+    "Hanoi, 15 discs": Space("hanoi", {"pegs": 4, "discs": 15}),
+    "sliding blocks": Space("sliding", {"distinct": "all"}, _SLIDING),
+    "Gap, full deck": Space("gap", {"ranks": 13}, _GAP, directed=True),
 }
-_WORKERS = 2
-#: The widest layer is cut into as many chunks as two workers need, and into so many.
-_CUTS = (8, 32)
-#: One that is tested by three workers: not many more than these need.
-_FEW_CUTS = (4,)
-_TEST_HOSTS, _TEST_MEGABITS = ("one", "two", "three"), (4, 8, 16)
+_TOGETHER, _IN_TURN = (1, 2, 4), (1, 2, 4, 8)
+#: What goes over slow links.
+_TESTED, _TEST_HOSTS, _TEST_MEGABITS = ("tiles 3x4", "pancakes 11"), (2, 4), (8, 16)
+#: With 200 ms the answers to what goes one way wait behind what goes the other way, and 0.7 to 0.9 of a link are used.
+_TEST_QUEUE = "50ms"
 #: The bucket of `tc` counts frames of 1,514 bytes, and not the 24 between them on a wire.
 _COUNTED = 1538 / 1514
+_TEST_CORES = 2
+
+
+def hosts_of(count: int) -> dict[str, int]:
+    """Names of some hosts, and the thread that each has."""
+    return {f"host-{number}": 1 for number in range(count)}
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A space that was run: its layers, seconds by threads for a configuration, bytes stored; what workers took."""
+class Measured:
+    """A space that was run: how many configurations its layers have, the bytes stored of one, and what it costs."""
 
+    space: Space
     layers: Sequence[int]
-    threads: float
     stored: float
-    start: float
-    made: Sequence[Made]
-    #: Bytes that went out of data Redis in the run with the fewest chunks.
-    sent: int
+    costs: Costs
 
 
-def measured(spaces: Mapping[str, Space]) -> tuple[dict[str, Seen], dict[str, Seen]]:
-    """The spaces by kind, and those of them that are run on slow links."""
-    with Team({"here": _WORKERS}) as team, tempfile.TemporaryDirectory() as data:
-        whole, small = {}, {}
-        for name, space in spaces.items():
-            began = time.monotonic()
-            whole[name] = _seen(name, space, team, data, _CUTS)
-            if space.tested:
-                small[name] = _seen(name, space.tested, team, data, _FEW_CUTS)
-            print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
-    return whole, small
+def measured(spaces: Mapping[str, Space]) -> dict[str, Measured]:
+    """The spaces by name, all of them run by the same hosts."""
+    with tempfile.TemporaryDirectory() as data:
+        threads = {name: run_here(space.arguments, data) for name, space in spaces.items()}
+    seen = {name: Runs(_run(threads[name], 0), [], [], space.directed) for name, space in spaces.items()}
+    for count in sorted({*_TOGETHER, *_IN_TURN}):
+        network = Network([CONTROL, *hosts_of(count)])
+        with network, Team(hosts_of(count), network=network) as team:
+            for name, space in spaces.items():
+                began = time.monotonic()
+                for in_turn, runs, counts in (
+                    (False, seen[name].together, _TOGETHER),
+                    (True, seen[name].in_turn, _IN_TURN),
+                ):
+                    if count in counts:
+                        runs.append(_run(team.run(space.arguments, in_turn), count))
+                print(f"{name}, {count} hosts: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    costs = fitted(seen)
+    return {
+        name: Measured(space, seen[name].threads.layers, _stored(threads[name]), costs[name])
+        for name, space in spaces.items()
+    }
 
 
-def _seen(kind: str, space: Space, team: Team, data: str, cuts: Sequence[int]) -> Seen:
-    spent, moments = watched_here(space.arguments, data)
-    layers, stored = spent.report["layers"], spent.report["stored_bytes"] / spent.configurations
-    here = moments[-1].cpu["coordinator"] - moments[0].cpu["coordinator"]
-    sent = team.run(space.farmed).sent["data"]  # Workers load their kernels.
-    made: list[Made] = []
-    starts = []
-    for cut in (None, *cuts):
-        chunk = () if cut is None else ("--chunk", str(max(layers) // cut))
-        _, moments = team.watch((*space.farmed, *chunk))
-        made += layers_made(kind, layers, moments, space.farm, space.directed)
-        starts.append(moments[0].cpu["coordinator"])
-    return Seen(layers, here / spent.configurations, stored, sum(starts) / len(starts), made, sent)
+def _stored(spent: Spent) -> float:
+    return float(spent.report["stored_bytes"]) / spent.configurations
 
 
-def costs_of(kind: str, space: Space, seen: Seen, roles: Mapping[str, Fitted]) -> Costs:
-    """What a space costs."""
-    pieces = bytes_of_pieces(seen.made, seen.layers, seen.stored)
-    costs = Costs(kind, space.directed, seen.threads, seen.start, roles, pieces, seen.stored)
-    return replace(costs, kept=kept_of(costs, _WORKERS, seen.layers, space.farm, seen.sent))
+def _run(spent: Spent, hosts: int) -> Run:
+    return Run(hosts, spent.report["layers"], spent.seen.moments, spent.seen.asked)
 
 
-# What is reckoned
+# What is predicted
 
 
-def reckoned(costs: Costs, layers: Sequence[int], farm: int) -> dict[str, Any]:
-    """Speed-ups by data Redis, rate of the links and workers, of a larger run and of this one, and the ceilings."""
-    larger = [size * LARGER for size in layers]
-    found: dict[str, Any] = {"ceilings": {}, "larger": {}, "this": {}}
-    for depots in (ONE, EACH):
-        for rate in GIGABITS:
-            name = f"{depots}, {rate} Gbit/s"
-            places = [Place(workers, -(-workers // CORES), rate * 1e9, depots == EACH) for workers in WORKERS]
-            found["larger"][name] = [round(speed_up(costs, place, larger, farm), 2) for place in places]
-            found["this"][name] = [round(speed_up(costs, place, layers, farm), 2) for place in places]
-            limits = ceilings(costs, layers, rate * 1e9, depots == EACH)
-            found["ceilings"][name] = {
-                resource: [round(times, 1) for times in limit] for resource, limit in limits.items()
-            }
-    return found
+def predicted(found: Measured) -> dict[str, Any]:
+    """By rate and by hosts: speed-ups of this run, of a larger one, and at most; configurations for half of that."""
+    costs, layers, farm = found.costs, found.layers, found.space.farm
+    larger, rows = [size * LARGER for size in layers], dict[str, Any]()
+    for rate in GIGABITS:
+        places = [Place(hosts, CORES, rate * 1e9) for hosts in HOSTS]
+        most = [limit(costs, place, layers) for place in places]
+        half = [least_size(costs, place, layers, farm, times / 2) for place, times in zip(places, most, strict=True)]
+        rows[f"{rate} Gbit/s"] = {
+            "this": [speed_up(costs, place, layers, farm) for place in places],
+            "larger": [speed_up(costs, place, larger, farm) for place in places],
+            "limit": most, "half": [sum(layers) * times for times in half],
+        }  # fmt: skip
+    return rows
 
 
 # The test
 
 
-def tested(space: Space, costs: Costs, megabits: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Runs on three hosts, whose links and that of the coordinator have a rate.
-
-    What was reckoned, what they took, and what they took without a limit; what went out of data Redis, and was to.
-    The run without a limit says how much stays with three workers, which is less than stays with two.
-    """
-    for depots in (ONE, EACH):
-        network = Network([CONTROL, *_TEST_HOSTS])
-        with network, Team(dict.fromkeys(_TEST_HOSTS, 1), depots, network) as team:
-            team.run(space.farmed)
-            unlimited = team.run(space.farmed)
-            layers, workers = unlimited.report["layers"], len(_TEST_HOSTS)
-            costs = replace(costs, kept=kept_of(costs, workers, layers, space.farm, unlimited.sent["data"]))
+def tested(name: str, found: Measured, counts: Sequence[int], megabits: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Runs by some hosts, whose links and that of the coordinator have a rate, up to the last layer."""
+    for count in counts:
+        network = Network([CONTROL, *hosts_of(count)])
+        with network, Team(hosts_of(count), network=network) as team:
+            unlimited = team.run(found.space.arguments)
             for rate in megabits:
                 for host in network.addresses:
-                    network.limit(host, rate * 1_000_000)
-                spent = team.run(space.farmed)
-                place = Place(workers, len(_TEST_HOSTS), rate * 1e6 * _COUNTED, depots == EACH, cores=2)
-                seconds = run_seconds(costs, place, layers, space.farm)
-                sent, expected = spent.sent["data"] / 1e6, bytes_sent(costs, workers, layers, space.farm) / 1e6
+                    network.limit(host, rate * 1_000_000, _TEST_QUEUE)
+                spent = team.run(found.space.arguments)
+                place = Place(count, 1, rate * 1e6 * _COUNTED, shared=_TEST_CORES)
+                seconds = run_seconds(found.costs, place, found.layers, found.space.farm)
                 yield {
-                    "space": " ".join(space.arguments), "data_redis": depots, "mbit": rate,
-                    "unlimited_s": round(unlimited.wall, 1), "kept": round(costs.kept, 2),
-                    "measured_s": round(spent.wall, 1),
-                    "reckoned_s": round(seconds, 1), "ratio": round(seconds / spent.wall, 2),
-                    "sent_mb": round(sent, 2), "reckoned_mb": round(expected, 2),
+                    "space": name, "hosts": count, "mbit": rate, "unlimited_s": _rounded(unlimited),
+                    "measured_s": _rounded(spent), "predicted_s": round(seconds, 1),
+                    "ratio": round(seconds / spent.seconds, 2), "sent_mb": round(spent.seen.moments[-1].sent / 1e6, 2),
                 }  # fmt: skip
 
 
-def measure_all(spaces: Mapping[str, Space], test: bool, megabits: Sequence[int] = _TEST_MEGABITS) -> dict[str, Any]:
-    """What is measured, reckoned and tested, as plain values."""
-    whole, small = measured(spaces)
-    made = [layer for seen in (*whole.values(), *small.values()) for layer in seen.made]
-    roles = fitted(made)
-    fit = {role: [round(bound, 2) for bound in deviation(made, roles, role)] for role in ROLES}
-    found: dict[str, Any] = {"spaces": {}, "test": [], "layers": len(made), "fit": fit}
-    for name, space in spaces.items():
-        seen, costs = whole[name], costs_of(name, space, whole[name], roles[name])
-        found["spaces"][name] = {
-            "command": f"hakoiri run {' '.join(space.arguments)}", "configurations": sum(seen.layers),
-            "threads": seen.threads, "start": seen.start, "stored": seen.stored,
-            "kept": costs.kept, "pieces": {chunks: _pieces(costs, seen, chunks) for chunks in (2, *_CUTS)},
-            "factors": {role: roles[name][role].factors._asdict() for role in ROLES},
-            "errors": {role: roles[name][role].errors._asdict() for role in ROLES},
-            **reckoned(costs, seen.layers, space.farm),
+def _rounded(spent: Spent) -> float:
+    return round(spent.seconds, 1)
+
+
+def measure_all(
+    spaces: Mapping[str, Space], slow: Collection[str], counts: Sequence[int] = _TEST_HOSTS,
+    megabits: Sequence[int] = _TEST_MEGABITS,
+) -> dict[str, Any]:  # fmt: skip
+    """What is measured and predicted, and tested of the spaces with names in `slow`, as plain values."""
+    everything: dict[str, Any] = {"spaces": {}, "test": []}
+    for name, found in measured(spaces).items():
+        everything["spaces"][name] = {
+            "command": f"hakoiri run {' '.join(found.space.arguments)}", "layers": found.layers,
+            "stored": found.stored, "costs": as_plain(found.costs), "predicted": predicted(found),
         }  # fmt: skip
-        if test and space.tested:
-            found["test"] += tested(space.tested, costs_of(name, space.tested, small[name], roles[name]), megabits)
-    return found
+        if name in slow:
+            everything["test"] += tested(name, found, counts, megabits)
+    return everything
 
 
-def _pieces(costs: Costs, seen: Seen, chunks: int) -> float:
-    """Bytes of pieces for a configuration of a space whose layers are cut into some chunks."""
-    each = zip(seen.layers, costs.pieces, strict=True)
-    return sum(size * pieces.of(chunks) for size, pieces in each) / sum(seen.layers)
+def as_plain(costs: Costs) -> dict[str, Any]:
+    """Costs by name, as JSON has them."""
+    phases = {
+        name: {"threads": phase.threads._asdict(), "main": phase.main._asdict(), "waits": phase.waits}
+        for name, phase in (("expand", costs.expand), ("merge", costs.merge))
+    }
+    roles = {role: share._asdict() for role, share in costs.roles.items()}
+    return asdict(costs) | phases | {"roles": roles}
 
 
 def main() -> None:
-    """Measure, reckon, and show."""
+    """Measure, predict, and show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="TEXT", help="only kinds whose name contains this")
-    parser.add_argument("--test", action="store_true", help="compare with runs on slow links; as root")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only spaces whose name contains this")
+    parser.add_argument("--test", action="store_true", help="compare with runs on slow links")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the speed-ups: .svg, .png or .pdf")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     arguments = parser.parse_args()
-    if arguments.test and (why := why_not()):
+    if why := why_not():
         sys.exit(f"no hosts can be made here: {why}")
-    found = measure_all({name: space for name, space in SPACES.items() if arguments.only in name}, arguments.test)
+    chosen = {name: space for name, space in SPACES.items() if arguments.only in name}
+    found = measure_all(chosen, _TESTED if arguments.test else ())
     if arguments.plot:
         draw(found, arguments.plot)
     print(json.dumps(found, indent=1) if arguments.json else "\n".join(as_text(found)))

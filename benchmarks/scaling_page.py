@@ -4,64 +4,81 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.costs import ROLES
-from benchmarks.roles import EACH, ONE
-
-WORKERS = (1, 2, 4, 8, 16, 32, 64, 128)
+HOSTS = (1, 2, 4, 8, 16, 32, 64)
 GIGABITS = (1, 10, 100)
-#: Workers of a host.
+#: Of a host.
 CORES = 8
 #: A larger run of the same kind has so many times as large layers.
 LARGER = 10
+_TIMES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
     """Tables, as docs/scaling.md has them."""
-    yield from _shared(found)
-    yield ""
-    yield from _own(found)
-    for name, space in found["spaces"].items():
+    spaces = found["spaces"]
+    if spaces:
+        yield from _fixed(spaces)
         yield ""
-        yield from _head(f"{name}, {LARGER} times as large", *map(str, WORKERS), "at most", "by")
-        for place, times in space["larger"].items():
-            limit, most = min(space["ceilings"][place].items(), key=lambda item: item[1][0])
-            yield f"| {place} | {' | '.join(map(str, times))} | {_interval(most)} | {limit} |"
+        yield from _growing(spaces)
+        yield ""
+        yield from _moved(spaces)
+    for name, space in spaces.items():
+        yield ""
+        yield from _speed_ups(name, space)
     if found["test"]:
         yield ""
-        yield from _head(
-            "run",
-            "data Redis",
-            "Mbit/s",
-            "without a limit s",
-            "kept",
-            "took s",
-            "reckoned s",
-            "ratio",
-            "MB sent",
-            "reckoned",
-        )
+        yield from _head("run", "hosts", "Mbit/s", "without a limit s", "took s", "predicted s", "ratio", "MB sent")
         for row in found["test"]:
             yield f"| {' | '.join(str(value) for value in row.values())} |"
 
 
-def _shared(found: Mapping[str, Any]) -> Iterator[str]:
-    """What is the same for any space."""
-    space = next(iter(found["spaces"].values()))
-    yield from _head("role", "job ms", "fetch us", "layers of a kind by this in relation to what they took")
-    for role in ROLES:
-        job, fetch = (_with_error(space, role, name, unit) for name, unit in (("job", 1e3), ("fetch", 1e6)))
-        least, most = found["fit"][role]
-        yield f"| {role} | {job} | {fetch} | {least} to {most} |"
+def _fixed(spaces: Mapping[str, Any]) -> Iterator[str]:
+    """What does not go with the configurations: of the run, of a layer, of a layer and host."""
+    hosts = ("a host: expand", "waiting", "merge", "waiting")
+    yield from _head("", "start s", "dealing ms", "coordinator ms", "and a host", "control Redis", "data Redis", *hosts)
+    for name, space in spaces.items():
+        costs, roles = space["costs"], space["costs"]["roles"]
+        ms = [costs["dealing"], roles["coordinator"]["layer"], roles["coordinator"]["host"]]
+        ms += [roles[role]["host"] for role in ("control", "data")]
+        for phase in _phases(costs):
+            ms += [phase["threads"]["fixed"] + phase["main"]["fixed"], phase["waits"]]
+        yield f"| {name} | {costs['start']:.2f} | {' | '.join(f'{1e3 * each:.1f}' for each in ms)} |"
 
 
-def _own(found: Mapping[str, Any]) -> Iterator[str]:
-    chunks = [f"pieces, {number} chunks" for number in next(iter(found["spaces"].values()))["pieces"]]
-    yield from _head("ns of a configuration", "threads", *ROLES, "start s", "layer ms", *chunks, "stored", "kept")
-    for name, space in found["spaces"].items():
-        each = " | ".join(_each_and_known(space, role) for role in ROLES)
-        layer = _with_error(space, "coordinator", "layer", 1e3)
-        moved = " | ".join(f"{number:.2f}" for number in (*space["pieces"].values(), space["stored"], space["kept"]))
-        yield f"| {name} | {space['threads'] * 1e9:.1f} | {each} | {space['start']:.2f} | {layer} | {moved} |"
+def _growing(spaces: Mapping[str, Any]) -> Iterator[str]:
+    """What goes with the configurations and the bytes, in ns."""
+    hosts = ("expand", "its main thread", "a byte sent", "merge", "its main thread", "an older one")
+    yield from _head("ns", "one core of threads", *hosts)
+    for name, space in spaces.items():
+        expand, merge = _phases(space["costs"])
+        seconds = (
+            space["costs"]["threads"], expand["threads"]["each"], expand["main"]["each"], expand["threads"]["byte"],
+            merge["threads"]["each"], merge["main"]["each"], merge["threads"]["older"],
+        )  # fmt: skip
+        yield f"| {name} | {' | '.join(f'{1e9 * each:.2f}' for each in seconds)} |"
+
+
+def _moved(spaces: Mapping[str, Any]) -> Iterator[str]:
+    """Bytes, and how uneven hosts are."""
+    seen = [hosts for hosts in next(iter(spaces.values()))["costs"]["sent"]["seen"] if hosts > 1]
+    kinds = {"sent": "bytes sent", "uneven": "slowest over mean", "uneven_sent": "bytes of the one that sends most"}
+    yield from _head("", *(f"{title}, {hosts} hosts" for title in kinds.values() for hosts in seen), "stored")
+    for name, space in spaces.items():
+        numbers = [f"{space['costs'][kind]['seen'][hosts]:.2f}" for kind in kinds for hosts in seen]
+        yield f"| {name} | {' | '.join(numbers)} | {space['stored']:.2f} |"
+
+
+def _speed_ups(name: str, space: Mapping[str, Any]) -> Iterator[str]:
+    yield from _head(name, *map(str, HOSTS))
+    for kind, title in (("this", "as measured"), ("larger", f"{LARGER} times as large"), ("limit", "at most")):
+        for rate, rows in space["predicted"].items():
+            yield f"| {title}, {rate} | {' | '.join(map(_times, rows[kind]))} |"
+    for rate, rows in space["predicted"].items():
+        yield f"| configurations for half of that, {rate} | {' | '.join(map(_power, rows['half']))} |"
+
+
+def _phases(costs: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return costs["expand"], costs["merge"]
 
 
 def _head(*names: str) -> Iterator[str]:
@@ -69,40 +86,33 @@ def _head(*names: str) -> Iterator[str]:
     yield "|---" * len(names) + "|"
 
 
-def _each_and_known(space: Mapping[str, Any], role: str) -> str:
-    each, known = (_with_error(space, role, name, 1e9) for name in ("each", "known"))
-    return f"{each}; {known} an older one" if space["errors"][role]["known"] else each
+def _times(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}"
 
 
-def _with_error(space: Mapping[str, Any], role: str, name: str, unit: float) -> str:
-    return f"{space['factors'][role][name] * unit:.2f} ± {space['errors'][role][name] * unit:.2f}"
-
-
-def _interval(limit: tuple[float, float, float]) -> str:
-    times, least, most = limit
-    if least == most:
-        return f"{times:.1f}"
-    return f"{times:.1f} ({least:.1f} to {most:.1f})" if most < float("inf") else f"{least:.1f} and more"
+def _power(number: float) -> str:
+    return f"{number:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
 def draw(found: Mapping[str, Any], target: Path) -> None:
-    """The speed-ups of the larger runs by workers."""
+    """The speed-ups by hosts: of the larger runs, and dashed at most."""
     from hakoiri.render.plots import drawn_into
 
     colours = dict(zip(GIGABITS, ("#d55e00", "#e69f00", "#0072b2"), strict=True))
     with drawn_into(target, (12, 3.4)) as figure:
-        panels = figure.subplots(1, len(found["spaces"]), sharex=True, squeeze=False)[0]
+        panels = figure.subplots(1, len(found["spaces"]), sharex=True, sharey=True, squeeze=False)[0]
         for panel, (name, space) in zip(panels, found["spaces"].items(), strict=True):
-            for depots, style in ((EACH, "-"), (ONE, "--")):
+            for kind, style, title in (("larger", "-", f"{LARGER} times as large"), ("limit", "--", "at most")):
                 for rate, colour in colours.items():
-                    times = space["larger"][f"{depots}, {rate} Gbit/s"]
-                    label = f"{rate} Gbit/s, {'a data Redis on each host' if depots == EACH else 'one data Redis'}"
-                    panel.plot(WORKERS, times, style, color=colour, marker=".", markersize=4, label=label)
+                    times = space["predicted"][f"{rate} Gbit/s"][kind]
+                    label = f"{rate} Gbit/s, {title}"
+                    panel.plot(HOSTS, times, style, color=colour, marker=".", markersize=4, label=label)
             panel.set_xscale("log", base=2)
-            panel.set_xticks(WORKERS, [str(number) for number in WORKERS], fontsize=7)
-            panel.set_ylim(bottom=0)
+            panel.set_yscale("log", base=2)
+            panel.set_xticks(HOSTS, [str(number) for number in HOSTS], fontsize=7)
+            panel.set_yticks(_TIMES, [str(number) for number in _TIMES], fontsize=7)
             panel.set_title(name, fontsize=9)
-            panel.set_xlabel(f"workers, {CORES} on a host", fontsize=8)
+            panel.set_xlabel(f"hosts of {CORES} cores", fontsize=8)
         panels[0].set_ylabel("times as fast as one core of threads", fontsize=8)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)

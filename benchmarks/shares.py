@@ -1,4 +1,4 @@
-"""Which part of the processor time of each kind of heavy work is that of workers elsewhere.
+"""Which part of the processor time of work that falls into independent chunks is that of plain workers.
 
     python benchmarks/shares.py
     python benchmarks/shares.py --only verify --only hardest
@@ -33,12 +33,11 @@ class Work(NamedTuple):
 
 
 WORKS = [
-    Work("layers", ("run", "tiles", "-o", "columns=4")),
     Work("components", ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole",
                         "--diameters", "below=2")),
     Work("small components", ("run", "klotski", "--whole", "--farm-from", "1000")),
     Work("eccentricities", ("diameter", "last", "--all"), [("run", *_SLIDING)]),
-    Work("goal distances", ("hardest", "last"), [("run", "tiles", "-o", "columns=4")]),
+    Work("goal distances, directed", ("hardest", "last"), [("run", "superpuzz", "-o", "columns=5")]),
     Work("verify", ("verify", "last", "--full"), [("run", "tiles")]),
     Work("verify, a census", ("verify", "last", "--full"), [("run", *_TILES_2X4, "--whole")]),
     Work("strong components", ("components", "last", "--strong"), [("run", "superpuzz", "-o", "columns=5")]),
@@ -47,7 +46,6 @@ WORKS = [
     Work("a hunt", ("hunt", "gap", "-o", "ranks=7", "--seed", "3", "--legs", "24")),
     Work("a study of boards", ("study", "boards", "--size", "4x4", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*",
                                "--empty", "2..")),
-    Work("a study of sizes", ("study", "sizes", "tiles", "--sizes", "4..10")),
     Work("plays", ("optimise", "nakuron", "--from", BOARD, "--rounds", "2", "--width", "2000", "--time", "10m")),
 ]  # fmt: skip
 
@@ -64,14 +62,14 @@ def main() -> None:
 
 
 def _row(work: Work) -> str:
-    with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, Team({"here": 2}) as team:
+    with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, Team({}, workers=2) as team:
         for data in (here, there):
             Path(data, BOARD).write_text(random_board(_NAKURON_SIZE, 1, 1).text())
             for command in work.before:
                 cpu_of(command, data)
         command = [str(Path(here, BOARD)) if word == BOARD else word for word in work.command]
         threads, cpu = cpu_of(command, here), team.cpu_of(command, there)
-    servers = cpu["control"] + cpu["data"]
+    servers = cpu["control"]
     share = cpu["workers"] / (cpu["coordinator"] + cpu["workers"])
     seconds = " | ".join(f"{each:.1f}" for each in (threads, cpu["coordinator"], cpu["workers"], servers))
     return f"| {work.name} | {seconds} | {100 * share:.0f} % |"

@@ -73,12 +73,12 @@ class Network:
             finally:
                 _set_namespace(home.fileno())
 
-    def limit(self, name: str, bits: int) -> None:
-        """Let no more than so many bits a second go to a host, and as many come from it."""
+    def limit(self, name: str, bits: int, queue: str = _QUEUE) -> None:
+        """Let no more than so many bits a second go to a host, and as many come from it, after `queue` at most."""
         burst = max(_LEAST_BURST, int(bits / 8 * _BURST_SECONDS))
         for place, device in self._ends(name):
             _call("tc", "-n", place, "qdisc", "replace", "dev", device, "root", "tbf",
-                  "rate", f"{bits}bit", "burst", f"{burst}", "latency", _QUEUE)  # fmt: skip
+                  "rate", f"{bits}bit", "burst", f"{burst}", "latency", queue)  # fmt: skip
 
     def cut(self, name: str) -> None:
         """Let nothing go to a host, and nothing come from it; nobody is told."""
