@@ -5,14 +5,14 @@ RunError (HakoiriError)
 ├── UnanswerableError (ValueError)   the run cannot answer this question, now or ever: says which run could
 ├── MismatchError (ValueError)       a resume with another puzzle, version or parameters: says what differs
 ├── OverBudgetError (MemoryError)    the layers in hand need more memory than is allowed
-├── UntrustedError                   a worker was wrong that had answered before: says from which layer on
+├── UntrustedError                   a worker was wrong that had answered before
 └── ContradictionError               the puzzle breaks its own promise, e.g. a move that cannot be taken back
 
 StopRun is not an error: it carries the wish to stop through the search.
 """
 
 from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.storage.ledger.manifest import Depth, Status
+from hakoiri.storage.ledger.manifest import Status
 
 
 class RunError(HakoiriError):
@@ -40,11 +40,7 @@ class ContradictionError(RunError):
 
 
 class UntrustedError(RunError):
-    """A worker was wrong, and earlier answers of it count; `since` is the first layer that these have to do with."""
-
-    def __init__(self, text: str, since: Depth) -> None:
-        super().__init__(text)
-        self.since = since
+    """A worker was wrong, and earlier answers of it count."""
 
 
 class StopRun(Exception):  # noqa: N818  (no error)

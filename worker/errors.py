@@ -35,11 +35,7 @@ class PayloadError(WorkerError, ValueError):
 
 
 class DepotLostError(PayloadError):
-    """The depot of a number does not answer, or is not known: what lay there must be made again."""
-
-    def __init__(self, text: str, depot: int) -> None:
-        super().__init__(text)
-        self.depot = depot
+    """A data Redis does not answer, or is not known: what lay there must be made again."""
 
 
 class TaskError(WorkerError):

@@ -1,7 +1,7 @@
 """One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m hakoiri.worker.main``.
 
-Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, HAKOIRI_DATA_REDIS that of the data Redis,
-if any, HAKOIRI_STORE the directory of a host that keeps ranges, and HAKOIRI_THREADS how many threads that has. The only
+Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL; of a host that keeps ranges HAKOIRI_STORE
+the directory, HAKOIRI_THREADS how many threads it has, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The only
 puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. It ends with `os.EX_TEMPFAIL`
 where another worker may do better in a while.
 """
@@ -57,10 +57,10 @@ def _work() -> None:
     own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
     host = Host(Path(store), int(os.environ[THREADS])) if store else None
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host)
-    depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
     if host is None:
-        start_heartbeat(worker.name, beats, parent, depot)
+        start_heartbeat(worker.name, connect(url), parent)
     else:
+        depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
         start_heartbeat(worker.name, beats, parent, lambda: host.beat(depot()), HOSTS)
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.

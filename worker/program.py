@@ -30,8 +30,8 @@ from hakoiri.puzzles.user.files import is_own_module
 
 #: A digest for each part of the code, by the part's name.
 Digests = Mapping[str, str]
-#: Where what workers do begins: the table of tasks, and what fetches and leaves blocks.
-_ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.pieces", "hakoiri.worker.transport.payload")
+#: Where what workers do begins: the table of tasks, and what packs arrays.
+_ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.payload")
 #: The parts of Hakoiri, by how the names of their modules begin; what is of none is the puzzle.
 _PARTS = {
     "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),

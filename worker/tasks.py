@@ -28,8 +28,6 @@ from hakoiri.worker.layers.bloom import may_hold
 from hakoiri.worker.layers.deriving import audit, derive
 from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.partition import scatter
-from hakoiri.worker.layers.parts import Parts
-from hakoiri.worker.layers.shuffle import Made, gather, spread
 from hakoiri.worker.nakuron import tilting
 from hakoiri.worker.plays import moving
 from hakoiri.worker.solitaires import hunting as hunting_cards
@@ -198,12 +196,6 @@ TASKS: dict[str, Task] = {
     "solve": solve_deal,
     "subtrees": subtrees,
 }
-
-#: The halves of a layer step between workers: of blocks that lie in Redis they make others (`worker.transport.pieces`).
-Half = Callable[[Puzzle, Arrays, Sequence[Parts]], Made]
-SHUFFLES: dict[str, Half] = {"gather": gather, "spread": spread}
-#: Those to which more keys than asked for do no harm, if they lie in the layers of the blocks that they are given.
-TAKE_MORE = {"gather"}
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:

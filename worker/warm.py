@@ -10,7 +10,7 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from hakoiri.puzzles.keys.places import Places
-from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_decoded
+from hakoiri.storage.layers.blocks import code_bits, code_keys, decode
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting
 from hakoiri.worker.deals.hunting import Leg
@@ -23,9 +23,10 @@ from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
 from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
+from hakoiri.worker.hosts.requests import HOST_TASKS
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.flow import flow_of
-from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
+from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
 from hakoiri.worker.plays.met import Met
 from hakoiri.worker.plays.moving import games_request
@@ -42,7 +43,7 @@ def compiling(puzzle: Puzzle) -> str:
 
 def load_all_kernels(puzzle: Puzzle) -> None:
     """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
-    load_shuffle_kernels(puzzle)
+    load_host_kernels(puzzle)
     load_graph_kernels(puzzle)
     load_retracting_kernels(puzzle)
     load_layout_kernels()
@@ -77,8 +78,8 @@ def load_search_kernels(puzzle: Puzzle) -> None:
         puzzle.count_subtrees(keys[:0])
 
 
-def load_shuffle_kernels(puzzle: Puzzle) -> None:
-    """The same for a search by layers in which workers take part."""
+def load_host_kernels(puzzle: Puzzle) -> None:
+    """The same for a search by layers in which hosts may take part."""
     load_search_kernels(puzzle)
     keys = puzzle.keys([puzzle.start])
     flow_of(puzzle, keys, _expansion(puzzle, keys))
@@ -87,16 +88,13 @@ def load_shuffle_kernels(puzzle: Puzzle) -> None:
 
 
 def _load_bitmap_kernels(layer: Keys) -> None:
-    """The same for what workers do to dense keys."""
+    """The same for what is done to dense keys."""
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
-    take_off((0, words), [layer, (0, words.copy())])
-    put_on((0, words), (0, words.copy()))
+    take_off((0, words), [layer])
     words[:] = 1
     layout = layout_of(layer)
-    coded = code_bits(0, words, 0, fill_of(words)[0], layout)
-    for block in coded.blocks(0):
-        set_decoded(block, words, 0, layout)
+    for block in code_bits(0, words, 0, fill_of(words)[0], layout).blocks(0):
         decode(block, layout)
     list_bits(words, 0, layout)
 
@@ -210,11 +208,12 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
 
 def kernels_of(task: str) -> Loader:
     """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
-    return _LOADERS.get(task, load_shuffle_kernels)
+    return _LOADERS.get(task, load_search_kernels)
 
 
 #: Of the tasks that call other kernels than a search by layers.
 _LOADERS: dict[str, Loader] = {
+    **dict.fromkeys(HOST_TASKS, load_host_kernels),
     "before": load_retracting_kernels,
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,

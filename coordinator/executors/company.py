@@ -33,7 +33,7 @@ class Company:
         #: Whether a worker has come that was not there at the look before.
         self.has_newcomer = False
         self._own: Callable[[], set[str]] = set
-        self._came: dict[str, str] = {}
+        self._came: set[str] = set()
         self._coming: set[str] = set()
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
@@ -41,29 +41,23 @@ class Company:
         self._own = coming
         self._coming = coming()
 
-    def look(self, connection: redis.Redis, waiting_since: float | None) -> list[str]:
-        """See who lives; the URLs of their data Redis. Chunks may have waited for anybody to begin one since a time."""
-        found, now = living_workers(connection), time.monotonic()
-        self.has_newcomer |= not found.keys() <= self._came.keys()
+    def look(self, connection: redis.Redis, waiting_since: float | None) -> None:
+        """See who lives. Chunks may have waited for anybody to begin one since a time."""
+        found, now = {*living_workers(connection)}, time.monotonic()
+        self.has_newcomer |= not found <= self._came
         self._came |= found
-        self._coming = self._own() - self._came.keys()
-        self.living = found.keys() - self._refusing - {*self._places.untrusted}
+        self._coming = self._own() - self._came
+        self.living = found - self._refusing - {*self._places.untrusted}
         if waiting_since is not None and now > max(waiting_since, self._last_heard) + _SILENCE_SECONDS:
             self._is_silent = True
         if self._is_silent:
             self.living = set()
         if self.living:
             self._last_seen, self._said_alone = now, False
-        return list(found.values())
 
     def hear(self) -> None:
         """A worker has answered."""
         self._last_heard, self._is_silent = time.monotonic(), False
-
-    def data_redis_of(self, worker: str) -> str:
-        """Where a worker leaves pieces, for people; empty if that is the one Redis."""
-        url = self._came.get(worker, "")
-        return url and without_password(url)
 
     def expect_all(self) -> None:
         """Redis was away: workers need a moment to say that they live."""

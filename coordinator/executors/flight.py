@@ -5,10 +5,8 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import compress
 
 import redis
 
@@ -22,8 +20,6 @@ from hakoiri.worker.transport.names import QUEUE, input_key, own_queue, result_k
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.transport.rq_worker import TaskJob, TaskQueue
 
-#: How long a chunk waits for one worker while others have nothing to do.
-_PATIENCE_SECONDS = 0.25
 #: Events taken at a time.
 _MOST_EVENTS = 10_000
 
@@ -45,7 +41,7 @@ class Chunk:
     losses: int = 0
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
-    #: The worker that the last attempt waits for, if it is not whoever comes first.
+    #: The host that it is for, if it is not for whoever comes first.
     wanted: str = ""
 
     @property
@@ -53,22 +49,14 @@ class Chunk:
         """The worker that has begun the last attempt, if any has."""
         return self.begun.get(self.attempt)
 
-    @property
-    def queue(self) -> str:
-        """Where its job waits, or has waited."""
-        return own_queue(self.wanted) if self.wanted else QUEUE
-
 
 class Flight:
-    """The chunks of one stage; `request` says all of their jobs but the chunk, and what `avoided` gives meanwhile.
+    """The chunks of one stage; `request` says all of their jobs but the chunk.
 
     `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.
     """
 
-    def __init__(
-        self, connection: redis.Redis, task: str, stage: int, request: TaskRequest, shared: Shared,
-        avoided: Callable[[], list[int]],
-    ) -> None:  # fmt: skip
+    def __init__(self, connection: redis.Redis, task: str, stage: int, request: TaskRequest, shared: Shared) -> None:
         self._redis, self._queue = connection, TaskQueue(connection=connection)
         self._request = replace(request, shared=shared.number, pieces=shared.pieces)
         self.task, self.shared = task, shared
@@ -76,7 +64,6 @@ class Flight:
         self._prefix, self._shared_sent = stage, False
         #: The inputs that nobody needs any more, and that are still there.
         self._landed: list[str] = []
-        self._avoided = avoided
 
     @property
     def bytes(self) -> int:
@@ -89,13 +76,9 @@ class Flight:
             return None
         return min((chunk.sent_at for chunk in self.chunks.values() if chunk.attempt), default=None)
 
-    def waiting(self) -> set[str]:
-        """The queues that hold jobs, of those in which chunks wait."""
-        names = sorted({chunk.queue for chunk in self.chunks.values()})
-        pipeline = self._redis.pipeline(transaction=False)
-        for name in names:
-            pipeline.llen(_key(name))
-        return set(compress(names, pipeline.execute()))
+    def waits(self) -> bool:
+        """Whether any job is in the queue for whoever comes first."""
+        return bool(self._redis.llen(_key(QUEUE)))
 
     def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:
         chunk = Chunk(number, f"{self._prefix}.{number}", pack_arrays(arrays), deadline)
@@ -103,13 +86,13 @@ class Flight:
         return chunk
 
     def send(self, chunk: Chunk, wanted: str = "") -> None:
-        """Make another attempt at a chunk, in one round trip: for the worker `wanted`, or whoever comes first."""
+        """Make another attempt at a chunk, in one round trip: for the host `wanted`, or whoever comes first."""
         if not self._shared_sent:
             self.shared.send()
         pipeline, keep = self._redis.pipeline(), self._request.keep
         chunk.attempt += 1
         chunk.sent_at, chunk.wanted = time.monotonic(), wanted
-        request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self._avoided())
+        request = replace(self._request, token=chunk.token, attempt=chunk.attempt)
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(
             self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,
@@ -117,8 +100,9 @@ class Flight:
         )  # fmt: skip
         if wanted:
             # All at once, so that nobody takes it in between. RQ would keep the names of all queues for ever.
-            pipeline.lmove(_key(QUEUE), _key(chunk.queue), "RIGHT", "RIGHT")
-            pipeline.expire(_key(chunk.queue), keep)
+            own = _key(own_queue(wanted))
+            pipeline.lmove(_key(QUEUE), own, "RIGHT", "RIGHT")
+            pipeline.expire(own, keep)
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
         if self._landed:
             pipeline.unlink(*self._landed)
@@ -129,23 +113,6 @@ class Flight:
         """Make another attempt with all that belongs to it, for Redis may have lost it."""
         self._shared_sent = False
         self.send(chunk)
-
-    def even_out(self, living: Collection[str]) -> None:
-        """Let whoever comes first have what waits for a worker while others have nothing to do."""
-        if not any(chunk.wanted for chunk in self.chunks.values()):
-            return
-        busy = Counter(chunk.worker or chunk.wanted for chunk in self.chunks.values())
-        idle = sum(not busy[worker] for worker in living)
-        late = time.monotonic() - _PATIENCE_SECONDS
-        for chunk in reversed(self.chunks.values()):
-            # One that has begun nothing of this run may do something for another.
-            spare = busy[chunk.wanted] > 1 or chunk.sent_at < late
-            if busy[""] < idle and chunk.wanted and chunk.worker is None and spare:
-                name = self._job_id(chunk)
-                if self._redis.lrem(_key(chunk.queue), 1, name):
-                    self._redis.lpush(_key(QUEUE), name)
-                    busy.update({chunk.wanted: -1, "": 1})
-                    chunk.wanted, chunk.sent_at = "", time.monotonic()
 
     def renew(self) -> dict[str, bool]:
         """By token, whether Redis still has a chunk's input; what it has lives on for as long as at first."""

@@ -35,6 +35,8 @@ from hakoiri.worker.transport.names import event_key
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
 #: Before another attempt; twice as long before each further one.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
+#: Hosts cost 1.15 to 2.0 times the processor time of threads (docs/scaling.md): so many times their threads pay.
+_TIMES_THREADS = 2
 _Value = TypeVar("_Value")
 
 
@@ -43,7 +45,9 @@ class HostLostError(WorkerError):
 
 
 class HostPool:
-    """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, or all that live where it is ``None``.
+    """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, by all that live where that is 0.
+
+    Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
 
     Attribute `memory`: the bytes that each of them may take, 0 where it may choose.
     """
@@ -66,6 +70,17 @@ class HostPool:
     def living(self) -> dict[str, HostBeat]:
         """The hosts that live, by name."""
         return self._patience.call(lambda: living_hosts(self._redis))
+
+    def pays(self, threads: int) -> bool:
+        """Whether hosts are to make large layers that so many `threads` of this process would make otherwise."""
+        if self._wanted is not None:
+            return True
+        try:
+            living = living_hosts(self._redis)
+        except (redis.ConnectionError, redis.TimeoutError):
+            # Threads need no Redis.
+            return False
+        return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
 
     def choose(self) -> list[str]:
         """The hosts for a new run; `WorkerError` where fewer live than are wanted."""
@@ -94,7 +109,7 @@ class HostPool:
         """
         with redis_errors(self._url):
             self._stage += 1
-            flight = Flight(self._redis, task, self._stage, self._request, self._shared, list)
+            flight = Flight(self._redis, task, self._stage, self._request, self._shared)
             waiting = {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
             try:
                 for token, host in waiting.items():

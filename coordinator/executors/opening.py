@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_context(
-    puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
+    puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer, by_hosts: bool = False
 ) -> Iterator[ComputeContext]:
-    """The executor that `resources` ask for, with the worker processes that they ask for, while the block runs."""
+    """The executor that `resources` ask for, with the worker processes that they ask for, while the block runs.
+
+    With `by_hosts` hosts that keep ranges may take part.
+    """
     budget = resources.budget()
     threads = (resources.workers if resources.redis is None else None) or len(usable_cores())
     with closing(ThreadExecutor(puzzle, threads, control)) as local:
@@ -57,10 +60,10 @@ def open_context(
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
             hosts = None
-            if resources.hosts is not None and resources.hosts >= 0:
+            if by_hosts and resources.hosts != -1:
                 from hakoiri.coordinator.executors.hosts import HostPool
 
-                memory, wanted = resources.memory or 0, resources.hosts or None
+                wanted, memory = resources.hosts, resources.memory or 0
                 hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)
             yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts)
 

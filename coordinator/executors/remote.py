@@ -9,7 +9,6 @@ Whatever is waited for is renewed, so slowness, of a worker or of this process, 
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 import redis
 
@@ -17,9 +16,7 @@ from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.executors.auditing import Auditor
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
-from hakoiri.coordinator.executors.lying import Answer, Lying
 from hakoiri.coordinator.executors.patience import AWAY, Patience
-from hakoiri.coordinator.executors.plane import Plane
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Control, Observer
@@ -27,31 +24,19 @@ from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.errors import DepotLostError, PayloadError, TaskError
+from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
 from hakoiri.worker.program import program_of
-from hakoiri.worker.tasks import SHUFFLES, Array, Arrays, do_task
+from hakoiri.worker.tasks import Array, Arrays, do_task
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
-from hakoiri.worker.transport.depots import MAIN, Depots
-from hakoiri.worker.transport.lots import Origin
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 from hakoiri.worker.transport.payload import unpack_arrays
-from hakoiri.worker.transport.pieces import perform
 
 _WAIT_SECONDS = 0.25
 
-#: The arrays of a chunk, and the worker that had better do it, or nothing.
-Wanted = tuple[Arrays, str]
-
-
-class _Landed(NamedTuple):
-    """The result of the chunk of a number, and whose it is; ``None`` where what it refers to is not in Redis."""
-
-    number: int
-    origin: Origin
-    result: list[Array] | None
+#: The number of a chunk, and its result.
+_Landed = tuple[int, list[Array]]
 
 
 class RemoteExecutor:
@@ -70,24 +55,17 @@ class RemoteExecutor:
         self._puzzle = puzzle
         self._control, self._observer = control, observer
         self._in_flight, self._tuning = in_flight, tuning
-        self._request = TaskRequest(
-            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)}, exact=audit > 0
-        )
+        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
         self._patience = Patience(url, connection, control, observer, tuning.patience, self._send_again)
-        self._plane = Plane(Depots(connection), tuning, self._patience.call, observer.note)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._stage = 0
-        self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
-        self.lying = Lying(self._plane, self._request.session, tuning)
+        self._flight = Flight(connection, "", self._stage, self._request, self._shared)
         self.places = Places()
         self._company = Company(observer, self.places)
-        self._audit, self._layer = Auditor(audit, self.places, self.lying), 0
-        self._last_look = 0.0
-        #: The result of the last chunk that an audit made again.
-        self._made_again: list[Array] | None = None
-        #: When jobs of this run were last seen to wait in a queue.
-        self._queued = dict[str, float]()
+        self._audit = Auditor(audit, self.places)
+        #: When it was last looked for what is lost, and when jobs were last seen to wait in the queue.
+        self._last_look = self._queued_at = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
@@ -99,23 +77,12 @@ class RemoteExecutor:
         self._patience.call(self._look_for_workers)
         return max(1, len(self._company.living))
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
-        for number, _, result in self._run(task, ((chunk, "") for chunk in chunks), shared):
-            if result is not None:
-                yield number, result
-
-    def shuffle(self, task: str, layer: Depth, requests: Iterable[Wanted]) -> Iterator[Answer]:
-        """`map` for a half of a layer step, which makes blocks of `layer`."""
-        self._layer = layer
-        for number, origin, result in self._run(task, requests, ()):
-            yield self.lying.answer(number, origin, layer, result)
-
-    def _run(self, task: str, chunks: Iterable[Wanted], shared: Arrays) -> Iterator[_Landed]:
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[_Landed]:
         self._stage += 1
         numbered = enumerate(chunks)
         with redis_errors(self._url):
             self._patience.call(lambda: self._shared.become(shared))
-            self._flight = Flight(self._redis, task, self._stage, self._request, self._shared, self._plane.left_out)
+            self._flight = Flight(self._redis, task, self._stage, self._request, self._shared)
             while True:
                 results: list[_Landed] = []
                 try:
@@ -123,7 +90,6 @@ class RemoteExecutor:
                     if not self._flight.chunks:
                         self._flight.take_back()
                         return
-                    self._flight.even_out(self._company.living)
                     self._collect(results)
                     self._reap()
                     if not results:
@@ -138,19 +104,17 @@ class RemoteExecutor:
         try:
             self._flight.take_back()
             self._shared.take_back()
-            self.lying.close()
             self._redis.delete(self._events)
         except redis.RedisError:
             pass  # Every key has a time to live.
         self._redis.close()
 
-    def _refill(self, numbered: Iterator[tuple[int, Wanted]]) -> None:
+    def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
         while self._has_room() and (following := next(numbered, None)) is not None:
-            number, (arrays, wanted) = following
-            chunk = self._flight.add(number, arrays, self._tuning.deadline)
+            chunk = self._flight.add(*following, self._tuning.deadline)
             if not self._company.is_away or self._company.has_newcomer:
                 self._company.has_newcomer = False
-                self._flight.send(chunk, wanted if wanted in self._company.living else "")
+                self._flight.send(chunk)
 
     def _has_room(self) -> bool:
         return (
@@ -183,10 +147,6 @@ class RemoteExecutor:
             self._company.exclude(event.worker, event.detail, *event.steps)
             if current:
                 self._flight.send(chunk)
-        elif current and self._shuffles:
-            if event.depot != MAIN:
-                self._plane.leave_out(event.depot, event.detail)
-            yield self._land(chunk, event.attempt, None)
         elif current:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
 
@@ -199,53 +159,36 @@ class RemoteExecutor:
             result = None
         if result is None or event.worker in self.places.untrusted:
             self._flight.send(chunk)
-        elif self._audit.picks() and not self._agrees(chunk, event, result):
-            yield self._land(chunk, chunk.attempt + 1, self._made_again)
+        elif self._audit.picks():
+            yield self._land(chunk, self._audited(chunk, event.worker, result))
         else:
-            worker, task = event.worker, self._flight.task
-            depot = self._company.data_redis_of(worker) if self._shuffles else ""
-            self.places.add_chunk(task, host_of(worker), worker, depot)
-            self._audit.note_answer(worker, self._layer)
-            landed = self._land(chunk, event.attempt, result)
-            if self._shuffles:
-                self.lying.note_maker(landed.origin, worker)
-            yield landed
+            yield self._land(chunk, self._counted(event.worker, result))
 
-    def _agrees(self, chunk: Chunk, event: Event, result: list[Array]) -> bool:
-        """Whether a chunk made again here has the same result; else `_made_again` has it, if anything has.
+    def _counted(self, worker: str, result: list[Array]) -> list[Array]:
+        """The result of a worker, which counts from now on."""
+        self.places.add_chunk(self._flight.task, host_of(worker), worker)
+        self._audit.note_answer(worker)
+        return result
+
+    def _audited(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
+        """The result of a worker, or the one made here if that is another; then the worker is left out.
 
         `UntrustedError` where other results of that worker count already.
         """
-        self._made_again = self._do(chunk)
-        if self._made_again is None:
-            return False
-        theirs, ours = (self._origin(chunk, attempt) for attempt in (event.attempt, chunk.attempt + 1))
+        made_again, task = self._do(chunk), self._flight.task
+        if self._audit.agrees(task, result, made_again):
+            return self._counted(worker, result)
+        self._company.exclude(worker, f"its result of chunk {chunk.number} of task {task} is not the one made here")
         try:
-            if self._audit.agrees(self._flight.task, (theirs, result), (ours, self._made_again)):
-                return True
-        except PayloadError:
-            self._made_again = None
-            return False
-        why = f"its result of chunk {chunk.number} of task {self._flight.task} is not the one made here"
-        self._company.exclude(event.worker, why)
-        try:
-            self._audit.leave_out(event.worker)
+            self._audit.leave_out(worker)
         except UntrustedError:
             self._flight.take_back()
-            self.lying.retain([])
             raise
-        return False
+        return made_again
 
-    def _origin(self, chunk: Chunk, attempt: int) -> Origin:
-        return Origin.of(self._request.session, chunk.token, attempt)
-
-    def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:
+    def _land(self, chunk: Chunk, result: list[Array]) -> _Landed:
         self._flight.land(chunk)
-        return _Landed(chunk.number, self._origin(chunk, attempt), result)
-
-    @property
-    def _shuffles(self) -> bool:
-        return self._flight.task in SHUFFLES
+        return chunk.number, result
 
     # What becomes of chunks
 
@@ -259,10 +202,10 @@ class RemoteExecutor:
         self._last_look = now
         self._look_for_workers()
         kept = self._flight.renew()
-        self.lying.renew()
         if self._company.is_away:
             return
-        self._queued |= dict.fromkeys(self._flight.waiting(), now)
+        if self._flight.waits():
+            self._queued_at = now
         for token, chunk in list(self._flight.chunks.items()):
             if not chunk.attempt:
                 self._flight.send(chunk)
@@ -275,13 +218,12 @@ class RemoteExecutor:
 
     def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
         """Why a chunk must be sent again, or nothing."""
-        worker = chunk.worker or chunk.wanted
-        if worker and worker not in self._company.living:
-            return f"worker {worker} died"
+        if chunk.worker and chunk.worker not in self._company.living:
+            return f"worker {chunk.worker} died"
         if not kept:
             return "Redis lost its data"
         # A worker that has just taken the last job, however long that waited, needs a moment to say so.
-        taken = now > max(chunk.sent_at, self._queued.get(chunk.queue, 0.0)) + ALIVE_SECONDS
+        taken = now > max(chunk.sent_at, self._queued_at) + ALIVE_SECONDS
         if chunk.worker is None and taken and self._company.living:
             return "its job is in no queue and no worker has begun it"
         return ""
@@ -302,7 +244,7 @@ class RemoteExecutor:
     # Workers that come and go
 
     def _look_for_workers(self) -> None:
-        self._plane.announced(self._company.look(self._redis, self._flight.waiting_since))
+        self._company.look(self._redis, self._flight.waiting_since)
 
     def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""
@@ -311,21 +253,11 @@ class RemoteExecutor:
         self._company.say_alone(self._url)
         chunk = next(iter(self._flight.chunks.values()))
         self.places.add_chunk(self._flight.task)
-        yield self._land(chunk, chunk.attempt + 1, self._do(chunk))
+        yield self._land(chunk, self._do(chunk))
 
-    def _do(self, chunk: Chunk) -> list[Array] | None:
-        """The result of a chunk, computed here as the next attempt at it."""
-        arrays = unpack_arrays(chunk.payload)
-        if not self._shuffles:
-            return do_task(self._flight.task, self._puzzle, arrays, self._shared.arrays)
-        origin = self._origin(chunk, chunk.attempt + 1)
-        try:
-            return perform(self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays)
-        except DepotLostError as error:
-            self._plane.leave_out(error.depot, str(error))
-            return None
-        except PayloadError:
-            return None
+    def _do(self, chunk: Chunk) -> list[Array]:
+        """The result of a chunk, computed here."""
+        return do_task(self._flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
 
     # Redis away
 
@@ -335,5 +267,4 @@ class RemoteExecutor:
             self._flight.resend(chunk)
         # Workers have lost it too.
         self._company.expect_all()
-        self._plane.expect_all()
         return len(self._flight.chunks)

@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.errors import ContradictionError, UntrustedError
+from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.best_play import best_play
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
-from hakoiri.coordinator.layers.repair import forget_layers, repair_layers
+from hakoiri.coordinator.layers.repair import repair_layers
 from hakoiri.coordinator.layers.search import Explored, LayeredSearch
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.session.check import Check
@@ -46,11 +46,6 @@ class Explore(Job):
 
     def repair(self, session: Session) -> None:
         repair_layers(session)
-
-    def distrust(self, session: Session, error: UntrustedError) -> None:
-        first = max(1, error.since)
-        session.observer.note(f"{error}: layer {first} and those after it are made again, without it")
-        forget_layers(session, first)
 
     def verify(self, check: Check) -> None:
         check.check()

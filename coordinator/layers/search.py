@@ -6,7 +6,6 @@ older layer; these are kept in sorted segments (`worker.exchange.closed_set`). T
 layer is cut up.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.local import LocalStep
-from hakoiri.coordinator.steps.pace import Pace, Worth
+from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
@@ -84,29 +83,13 @@ class Previous:
         self._layer = layer
 
 
-class EachLayer:
-    """All layers of a store before layer `depth`, one by one: workers are given their blocks as they are."""
-
-    def __init__(self, store: RunStore, depth: Depth) -> None:
-        self._layers: list[Layer] = [
-            StoredLayer(store, older, store.layer_record(older).size) for older in range(depth)
-        ]
-
-    def layers(self) -> list[Layer]:
-        return self._layers
-
-    def add(self, depth: Depth, layer: Layer) -> None:
-        self._layers.append(layer)
-
-
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None]:
     """The layer `depth` after `current`, at once and here; `known` holds `current` too.
 
-    And the flow of all moves, where workers take part in the run.
+    And the flow of all moves, where hosts may take part in the run.
     """
     expansion = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
-    summed = session.context.executor is not session.context.local
-    flow = flow_of(session.puzzle, current, expansion) if summed else None
+    flow = None if session.context.hosts is None else flow_of(session.puzzle, current, expansion)
     if not len(expansion.successors):
         return current[:0], flow
     keys = merge([expansion.successors], []).copy()
@@ -131,8 +114,6 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
-        self._shelves: Any = None
-        self._worth = Worth()
         #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` where it is not summed.
         self.last_flow: int | None = None
         #: Who makes the layer under way.
@@ -208,22 +189,15 @@ class LayeredSearch:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         if (layer := self._hosted(current)) is not None:
             return layer
+        depth, known = self.state.depth + 1, [current, *self._older.layers()]
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
-            self._maker, began = "small", time.process_time()
-            known, depth = self._known_here(current), self.state.depth + 1
+            self._maker = "small"
             keys, self.last_flow = small_step(self._session, all_keys(current), known, depth)
-            self._worth.made_here(current.size, time.process_time() - began)
             if len(keys):
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
-        step = self._farmed_step(current) or LocalStep(
-            self._session, self.state.depth + 1, current, self._known_here(current), self._pace, self._commit_staged
-        )
-        began = time.process_time()
-        layer = self._made_by(step)
-        if isinstance(step, LocalStep):
-            self._worth.made_here(current.size, time.process_time() - began)
-        return layer
+        self._maker = "threads"
+        return self._made_by(LocalStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosting_begun(self) -> Any:
         """The hosts that keep this run, if any do."""
@@ -237,7 +211,9 @@ class LayeredSearch:
         """The layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
         context, depth = self._session.context, self.state.depth + 1
         if self._hosting is None:
-            if context.hosts is None or not context.budget.distributes(current.size):
+            # IMPORTANT: the one place that decides whether hosts make a run.
+            large = context.hosts is not None and context.budget.distributes(current.size)
+            if not (large and context.hosts.pays(context.local.workers)):
                 return None
             self._commit_staged()
             if self.store.read_partial() is not None:
@@ -245,8 +221,9 @@ class LayeredSearch:
                 return None
             from hakoiri.coordinator.steps.hosted import Hosting
 
-            older = self._older.layers() if self.puzzle.undirected else EachLayer(self.store, depth - 1).layers()[::-1]
-            self._hosting, self._older = Hosting.begin(self._session, depth, [current, *older]), Previous(None)
+            each = (StoredLayer(self.store, n, self.store.layer_record(n).size) for n in range(depth - 2, -1, -1))
+            known = [current, *(self._older.layers() if self.puzzle.undirected else each)]
+            self._hosting, self._older = Hosting.begin(self._session, depth, known), Previous(None)
         self._maker = "hosts"
         record = self._hosting.make(depth, current.size)
         self.state, self.last_flow = self.store.state, record.flow
@@ -254,16 +231,6 @@ class LayeredSearch:
             self._add(record)
         self.commit()
         return cast(Layer, HostedLayer(record.size))
-
-    def _known_here(self, current: Layer) -> list[Layer]:
-        """What the layer after `current` is compared with in this process: of a directed puzzle a few segments.
-
-        To walk through each layer by itself is for workers: of a space of 3,278,097 deals that shrinks below what is
-        worth sending, this process took 10 s for the layers after that, and less than 3 s with segments.
-        """
-        if isinstance(self._older, EachLayer):
-            self._older = self._closed_set(self.state.depth)
-        return [current, *self._older.layers()]
 
     def _made_by(self, step: LayerStep) -> Layer:
         """The layer that a step makes, staged if the next step can do without reading it, or else stored.
@@ -283,33 +250,6 @@ class LayeredSearch:
     def _commit_staged(self) -> None:
         self.state = self._session.commit_staged(self.state)
 
-    def _farmed_step(self, current: Layer) -> LayerStep | None:
-        """The step by workers, if there are any and it pays."""
-        context, self._maker = self._session.context, "threads"
-        if context.executor is context.local:
-            return None
-        self._commit_staged()
-        if not context.budget.is_given and not self._worth.pays(current.size, context.executor.workers):
-            work, handing_out = self._worth.compare(current.size, context.executor.workers)
-            self._session.places.why_here = f"{work:.2f} s of work, and {handing_out:.2f} s to hand it out"
-            self._maker = "cheaper"
-            return None
-        # Here, because rq takes a tenth of a second to import, which nobody need wait for who has no workers.
-        from hakoiri.coordinator.executors.remote import RemoteExecutor
-        from hakoiri.coordinator.steps.farmed import FarmedStep
-        from hakoiri.coordinator.steps.shelf import Shelves
-
-        executor, self._maker = cast(RemoteExecutor, context.executor), "workers"
-        if self._shelves is None:
-            self._shelves = Shelves(executor.lying)
-        if isinstance(self._older, ClosedSet):
-            # Segments would have to be coded here, and again whenever two of them are merged.
-            self._older = EachLayer(self.store, self.state.depth)
-        known = [current, *self._older.layers()]
-        return FarmedStep(
-            self._session, self.state.depth + 1, current, known, self._pace, executor, self._shelves, self._worth
-        )
-
     def _add_small(self, keys: Keys, flow: int | None = None) -> None:
         goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
         self._add(self.store.put_layer(self.state.depth + 1, keys, goals, flow))
@@ -321,11 +261,9 @@ class LayeredSearch:
         self.found = self.found.with_layer(record)
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
-        places, headline = self._session.places, f"layer {depth}: {record.size:,} new"
-        if self._maker == "cheaper":
-            headline += f", made here: {places.why_here}"
         if self._session.context.executor is not self._session.context.local:
-            places.add_layer(self._maker, record.size)
+            self._session.places.add_layer(self._maker, record.size)
+        headline = f"layer {depth}: {record.size:,} new"
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
         self._session.control.made(record)
 

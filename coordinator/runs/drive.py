@@ -76,7 +76,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
         _require_hosts(job, resources)
         resources = job.limit_resources(resources, observer)
-        with open_context(job.puzzle, spec, resources, control, observer) as context:
+        with open_context(job.puzzle, spec, resources, control, observer, job.by_hosts) as context:
             session = Session(store, context)
             if repair:
                 store.require_home()

@@ -19,7 +19,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
-from hakoiri.worker.warm import Loader, load_search_kernels, load_shuffle_kernels
+from hakoiri.worker.warm import Loader, load_host_kernels, load_search_kernels
 
 _Item = TypeVar("_Item")
 _MOST_FAULTS = 100
@@ -89,12 +89,12 @@ class Job(ABC):
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
 
-    def load_kernels(self, by_workers: bool) -> None:
-        """Load all `kernels`, or compile them, and those of layer steps by workers if these take part."""
+    def load_kernels(self, by_hosts: bool) -> None:
+        """Load all `kernels`, or compile them, and those of a search in which hosts may take part if they may."""
         for load in self.kernels:
             load(self.puzzle)
-            if by_workers and load is load_search_kernels:
-                load_shuffle_kernels(self.puzzle)
+        if by_hosts and self.by_hosts:
+            load_host_kernels(self.puzzle)
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:

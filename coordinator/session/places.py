@@ -1,23 +1,25 @@
 """Where the work of a run is done: kept with every commit, for `status`; empty while all is done by threads here.
 
-    {"layers": {"workers": [9, 3521340], "small": [12, 107460]}, "why_here": "",
-     "hosts": {"host-a": {"workers": 2, "data_redis": ["redis://10.0.0.2:38121/0"], "chunks": {"gather": 18}}},
-     "audit": {"chunks": 3, "untrusted": ["host-b-17"], "first_layers": {"host-a-12": 40}}}
+    {"layers": {"hosts": [9, 3521340], "small": [12, 107460]},
+     "hosts": {"host-a": {"workers": 2, "chunks": {"forest": 18}}},
+     "audit": {"chunks": 3, "untrusted": ["host-b-17"], "answered": ["host-a-12"]}}
 
-`layers` counts layers and their configurations, by who made them (`Maker`); `why_here` says what was weighed when last
-one stayed here. `hosts` counts chunks by task; this process, where it does them for want of workers, is the host "".
+`layers` counts layers and their configurations, by who made them (`Maker`). `hosts` counts chunks by task; this
+process, where it does them for want of workers, is the host "".
 Hosts that keep ranges are in `kept`, each with its `ranges` and `threads`, and added up over all layers
 `configurations`, the bytes `stored`, `spilled` and `sent`, and the seconds that it `waited` for messages; `slowest` and
 `mean` are the seconds that the slowest host expanded in each layer, and all on the average.
 `workers` are those that did any, in the session that had most of them. `audit`, where there was one, says how many
-chunks were made again, which workers were wrong, and the first layer that each of the others had to do with.
+chunks were made again, which workers were wrong, and which of the others have answered.
+
+Older runs have layers made by "workers", or "cheaper" here, and hosts with the data Redis that they left pieces in.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-#: Hosts that keep ranges; workers; this process, for the layer is small, handing it out costs more, or by threads.
-Maker = Literal["hosts", "workers", "small", "cheaper", "threads"]
+#: Hosts that keep ranges; this process, at once, for the layer is small, or by threads.
+Maker = Literal["hosts", "small", "threads"]
 
 
 class Places:
@@ -27,30 +29,29 @@ class Places:
         self._workers: dict[str, set[str]] = {}
         self._layers: dict[str, list[int]] = {}
         self._hosts: dict[str, dict[str, Any]] = {}
-        self.why_here = ""
         self._kept: dict[str, dict[str, float]] = {}
         #: The seconds of the slowest host, and of all on the average, over all layers.
         self.slowest, self.mean = 0.0, 0.0
-        #: Chunks made again, the workers that were wrong, and since which layer the answers of the others count.
+        #: Chunks made again, the workers that were wrong, and those whose answers count.
         self.audited = 0
         self.untrusted: list[str] = []
-        self.first_layers: dict[str, int] = {}
+        self.answered = set[str]()
 
     def go_on(self, earlier: Mapping[str, Any]) -> None:
         """Count on from what `as_dict` gave in an earlier session."""
         self._layers |= {maker: list(counts) for maker, counts in earlier.get("layers", {}).items()}
         self._hosts |= {
-            name: host | {"data_redis": list(host["data_redis"]), "chunks": dict(host["chunks"])}
+            name: {"workers": host["workers"], "chunks": dict(host["chunks"])}
             for name, host in earlier.get("hosts", {}).items()
         }
-        self.why_here = earlier.get("why_here", self.why_here)
         self._kept |= {name: dict(figures) for name, figures in earlier.get("kept", {}).items()}
         self.slowest += earlier.get("slowest", 0.0)
         self.mean += earlier.get("mean", 0.0)
         audit = earlier.get("audit", {})
         self.audited += audit.get("chunks", 0)
         self.untrusted += audit.get("untrusted", [])
-        self.first_layers |= audit.get("first_layers", {})
+        # Older versions kept the first layer of each.
+        self.answered |= {*audit.get("answered", audit.get("first_layers", ()))}
 
     def add_layer(self, maker: Maker, size: int) -> None:
         """A layer of some configurations is made."""
@@ -63,12 +64,10 @@ class Places:
         for name, value in figures.items():
             found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
-    def add_chunk(self, task: str, host: str = "", worker: str = "", data_redis: str = "") -> None:
-        """A chunk is done: by a worker of a host, which leaves pieces in a data Redis if it has one, or here."""
-        found = self._hosts.setdefault(host, {"workers": 0, "data_redis": [], "chunks": {}})
+    def add_chunk(self, task: str, host: str = "", worker: str = "") -> None:
+        """A chunk is done: by a worker of a host, or here."""
+        found = self._hosts.setdefault(host, {"workers": 0, "chunks": {}})
         found["chunks"][task] = found["chunks"].get(task, 0) + 1
-        if data_redis and data_redis not in found["data_redis"]:
-            found["data_redis"].append(data_redis)
         known = self._workers.setdefault(host, set())
         known |= {worker} - {""}
         found["workers"] = max(found["workers"], len(known))
@@ -77,8 +76,8 @@ class Places:
         """Plain values; nothing where nothing was counted."""
         if not (self._layers or self._hosts):
             return {}
-        found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts, "why_here": self.why_here}
+        found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts}
         if self._kept:
             found |= {"kept": self._kept, "slowest": self.slowest, "mean": self.mean}
-        audit = {"chunks": self.audited, "untrusted": self.untrusted, "first_layers": self.first_layers}
+        audit = {"chunks": self.audited, "untrusted": self.untrusted, "answered": sorted(self.answered)}
         return found | ({"audit": audit} if any(audit.values()) else {})

@@ -31,8 +31,8 @@ LEAST_MEMORY = 100 << 20
 class Budget:
     """`memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
 
-    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are expanded where the
-    layers are; giving a chunk size without it means that every layer larger than a chunk is cut up and sent.
+    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are made at once, and
+    here; giving a chunk size without it means that every layer larger than a chunk is cut up.
     """
 
     memory: int
@@ -72,7 +72,9 @@ class Resources:
     half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
     configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
     worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare; `hosts`
-    how many hosts keep the run, 0 for all that live, -1 for none. `tuning` is what only tests set.
+    how many hosts keep the run, 0 for all that live, -1 for none. By default all that live do from the first large
+    layer on at which they have at least twice as many threads together as this process; until then threads make the
+    layers. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """

@@ -34,10 +34,6 @@ class Tuning:
     deadline: float = 60.0
     #: What nobody fetches or renews is gone from Redis after this: a coordinator that died leaves nothing for long.
     keep: int = 900
-    #: What the shuffle may take of a Redis that has no `maxmemory`; of one that has, half of what is free.
-    shuffle_bytes: int = 2_000_000_000
-    #: Successors that a worker sorts at a time, about.
-    task_bytes: int = 64_000_000
     #: How long Redis may be away before the run is left as interrupted.
     patience: float = 120.0
     #: A chunk lost so often seems to kill workers, and would kill this process too.

@@ -148,8 +148,8 @@ class LayerStep(ABC):
 
     @property
     def _sums(self) -> bool:
-        """Whether the flow of all moves is summed: that workers leave nothing out."""
-        return self._context.executor is not self._context.local
+        """Whether the flow of all moves is summed: that hosts leave nothing out."""
+        return self._context.hosts is not None
 
     def _look(self) -> None:
         """Inspect and time a sample, and sort what it leads to."""

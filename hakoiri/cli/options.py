@@ -52,18 +52,6 @@ def parse_memory(text: str) -> int:
     return size
 
 
-def allow_networks(text: str | None) -> None:
-    """Let this process and its children connect to data Redis of these addresses, networks and hosts."""
-    if text is not None:
-        from hakoiri.worker.transport.depots import DATA_NETWORKS, require_networks
-
-        try:
-            require_networks(text)
-        except ValueError as error:
-            raise typer.BadParameter(f"{error}; write 10.0.0.0/24,host-a") from None
-        os.environ[DATA_NETWORKS] = text
-
-
 def parse_count(text: str) -> int:
     """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
@@ -284,19 +272,9 @@ HostsOption = Annotated[
     int | None,
     typer.Option(
         "--hosts", parser=parse_hosts, metavar="N|all|none", help="With --redis: let N hosts keep it (worker --store).",
-        show_default="none",
+        show_default="all, once they have twice the threads of this process",
     ),
 ]  # fmt: skip
-DataNetworksOption = Annotated[
-    str | None,
-    typer.Option(
-        "--data-networks",
-        metavar="HOST,...",
-        callback=allow_networks,
-        help="Addresses, networks and hosts whose data Redis need not be shown by a worker there.",
-        show_default="$HAKOIRI_DATA_NETWORKS",
-    ),
-]
 PuzzleOptions = Annotated[
     list[str] | None,
     typer.Option(

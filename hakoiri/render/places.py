@@ -5,10 +5,12 @@ from typing import Any
 
 from hakoiri.puzzles.errors import counted
 
+#: Workers made layers of older runs.
 _MAKERS = {
     "hosts": "by hosts",
     "workers": "by workers",
     "small": "here, too small to be handed out",
+    "cheaper": "here, cheaper so",
     "threads": "here, by threads",
 }
 
@@ -17,9 +19,8 @@ def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
     """By label what `hakoiri.rows.runs.places_row` says; nothing of a run that threads of one process did."""
     if places is None:
         return {}
-    makers = _MAKERS | {"cheaper": f"here, cheaper so (the last one: {places['why_here']})"}
     layers = [
-        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {makers.get(maker, maker)}"
+        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {_MAKERS.get(maker, maker)}"
         for maker, made in places["layers"].items()
     ]
     facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
@@ -46,5 +47,4 @@ def _chunks(host: Mapping[str, Any]) -> str:
     done = ", ".join(f"{number:,} {task}" for task, number in host["chunks"].items())
     if host["host"] is None:
         return f"{done} by this process, for want of workers"
-    where = f", pieces in {' and '.join(host['data_redis'])}" if host["data_redis"] else ""
-    return f"{done} by {counted(host['workers'], 'workers')} of {host['host']}{where}"
+    return f"{done} by {counted(host['workers'], 'workers')} of {host['host']}"

@@ -71,8 +71,7 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
         }
         hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(places["hosts"].items())]
         audit = _audit_row(places["audit"]) if "audit" in places else None
-        found = {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts, "audit": audit}
-        return found | {"kept": _kept_rows(places)}
+        return {"layers": layers, "hosts": hosts, "audit": audit, "kept": _kept_rows(places)}
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
@@ -96,7 +95,7 @@ def _audit_row(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
     chunks = {str(task): int(number) for task, number in host["chunks"].items()}
-    return {"workers": int(host["workers"]), "data_redis": [str(url) for url in host["data_redis"]], "chunks": chunks}
+    return {"workers": int(host["workers"]), "chunks": chunks}
 
 
 def report_row(report: "Report") -> dict[str, Any]:

@@ -99,22 +99,6 @@ def _next(data: Bytes, used: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64
 
 
 @jit
-def _set(data: Bytes, words: Words, number: int) -> int:
-    used = np.uint64(0)
-    count = np.uint64(0)
-    while used < np.uint64(len(data)):
-        gap, word, used = _next(data, used)
-        if word == np.uint64(0):
-            return -1
-        number += int(gap)
-        if 0 <= number < len(words):
-            words[number] |= word
-        count += popcount(word)
-        number += 1
-    return int(count)
-
-
-@jit
 def _list(data: Bytes, base: np.uint64, keys: Keys) -> bool:
     used = np.uint64(0)
     count = 0
@@ -138,14 +122,6 @@ def encode_bits(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, i
     """
     following, count, used = _encode(words, begin, end, room)
     return int(following), int(count), int(used)
-
-
-def set_coded(data: "memoryview | bytes", words: Words, number: int) -> int:
-    """Set the bits of coded words, the first of which is word `number`, as far as a bitmap has them.
-
-    Gives how many there are; -1 if the bytes are broken.
-    """
-    return int(_set(frozen(data), words, number))
 
 
 def list_coded(data: "memoryview | bytes", base: int, keys: Keys) -> Keys | None:

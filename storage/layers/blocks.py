@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded
 from hakoiri.storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
 from hakoiri.storage.names import block_key
 
@@ -140,13 +140,6 @@ def decode(block: Block, layout: Layout) -> Keys:
     if keys is None:
         raise _damaged(block, layout)
     return keys
-
-
-def set_decoded(block: Block, words: Words, base: Key, layout: Layout) -> None:
-    """Set those keys of a block that is coded as bits that a bitmap from `base` on has; raises as `decode` does."""
-    number = block.first // WORD_BITS - base // WORD_BITS
-    if not is_sound(block, layout) or set_coded(memoryview(block.value)[HEADER_BYTES:], words, number) != block.size:
-        raise _damaged(block, layout)
 
 
 def _damaged(block: Block, layout: Layout) -> DamagedError:

@@ -1,37 +1,23 @@
-"""The readers of a layer, in memory or on disk: keys by number, keys between bounds, a sample, its coded blocks."""
+"""The readers of a layer, in memory or on disk: keys by number, keys between bounds, a sample."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import difference, slice_between
-from hakoiri.storage.layers.blocks import Block, Coded, code_keys, join_blocks
+from hakoiri.storage.layers.blocks import Block
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
-SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
+_SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
 #: Blocks read at a time.
 _AT_ONCE = 8
-
-
-class Blocks(NamedTuple):
-    """A layer as coded blocks: the number of the layer that they are made for, their first keys, and their bytes."""
-
-    number: int
-    firsts: Keys
-    #: From a block's number to another's.
-    read: Callable[[int, int], Coded]
-
-    @property
-    def beyond(self) -> Key:
-        """Greater than any key."""
-        return layout_of(self.firsts).greatest + 1
 
 
 class Source(Protocol):
@@ -63,9 +49,6 @@ class Layer(Source, Protocol):
 
     def exclude_from(self, keys: Keys) -> Keys:
         """Those of some strictly increasing keys that are not in the layer."""
-
-    def blocks(self) -> Blocks:
-        """The layer as blocks, coded already where it is on disk."""
 
 
 class HeldLayer:
@@ -99,12 +82,8 @@ class HeldLayer:
         return keys
 
     def sample(self) -> Keys:
-        step = max(1, self.size // SAMPLED)
+        step = max(1, self.size // _SAMPLED)
         return np.concatenate([piece[::step] for piece in self._pieces])
-
-    def blocks(self) -> Blocks:
-        coded = code_keys(0, all_keys(self))
-        return Blocks(0, coded.firsts, coded.between)
 
 
 class StoredLayer:
@@ -174,12 +153,6 @@ class StoredLayer:
             (block,) = map(self._store.decode, self._read(place, place + 1))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
-
-    def blocks(self) -> Blocks:
-        layout = self._store.layout
-        return Blocks(
-            self._number, layout.pack(self._firsts), lambda begin, end: join_blocks(self._read(begin, end), layout)
-        )
 
 
 def all_keys(layer: Layer) -> Keys:

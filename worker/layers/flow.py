@@ -1,7 +1,7 @@
 """A sum that shows, over all of an undirected space, whether a configuration or a move was left out on the way.
 
 Each configuration adds what its moves lead to, and takes itself off as often as it has moves. Who can take back every
-move is led to as often as it leads on, so that all of it comes to 0. A key that workers hide is still led to; of 2**32
+move is led to as often as it leads on, so that all of it comes to 0. A key that hosts hide is still led to; of 2**32
 random mistakes about one is not seen. It takes 0.3 to 0.8 ns a configuration where moves are paired, and 11 to 63
 where those that lead alike are counted once (2 cores of an AMD EPYC, tiles to topspin).
 """

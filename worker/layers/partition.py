@@ -154,13 +154,3 @@ def scatter(keys: Keys, table: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int6
     ordered = np.empty_like(keys)
     _scatter(keys, places, nexts, ordered)
     return ordered, ends
-
-
-def weighed(sample: Keys, table: NDArray[np.int64], weights: NDArray[np.int64], count: int) -> Keys:
-    """About `count` keys of a sorted sample, evenly of each range, and of each range in proportion to its weight."""
-    ordered, ends = scatter(sample, table)
-    starts, shares = np.concatenate([[0], ends[:-1]]), 1 + count * weights // weights.sum()
-    bounds = zip(starts.tolist(), ends.tolist(), shares.tolist(), strict=True)
-    places = [begin + np.arange(share) * (end - begin) // share for begin, end, share in bounds if begin < end]
-    keys: Keys = ordered[np.concatenate(places)]
-    return keys

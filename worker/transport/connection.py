@@ -133,12 +133,11 @@ def host_of(worker: str) -> str:
 
 
 def start_heartbeat(
-    worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str], members: str = WORKERS
+    worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str] = str, members: str = WORKERS
 ) -> None:
     """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
 
-    Each beat says what `say` gives: of a worker the URL of the data Redis at which it leaves pieces, if any answers it,
-    of one of the HOSTS a `HostBeat`.
+    Each beat says what `say` gives: of a worker nothing, of one of the HOSTS a `HostBeat`.
 
     RQ's own registry is no help: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
     by minutes.
@@ -199,10 +198,7 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
 
 
 def living_workers(connection: redis.Redis, members: str = WORKERS) -> dict[str, str]:
-    """All living workers by name, with the URL of the data Redis of each, if it has one; the dead ones are forgotten.
-
-    IMPORTANT: such a URL holds a password.
-    """
+    """All living workers, or hosts, by name, with what each says; the dead ones are forgotten."""
     known = sorted(_text(name) for name in connection.smembers(members))
     beats = connection.mget([worker_key(name) for name in known]) if known else []
     living = {name: _text(beat) for name, beat in zip(known, beats, strict=True) if beat is not None}

@@ -1,4 +1,4 @@
-"""A redis-server for what the workers of this host make, which lives no longer than the process that started it."""
+"""A redis-server for the messages to this host, which lives no longer than the process that started it."""
 
 import errno
 import ipaddress

@@ -1,10 +1,10 @@
-"""The depots: each Redis in which pieces lie, by number. Depot 0 is the one Redis of the queue, others are data Redis.
+"""The depots: each Redis with the messages to a host, by number. Depot 0 is that of the queue, others are data Redis.
 
-A worker says, where it says that it lives, in which data Redis it leaves pieces; nobody connects to any other. The
+A host says, where it says that it lives, at which data Redis it takes messages; nobody connects to any other. The
 number of a depot is made of its URL: nobody deals numbers out, and none changes when the Redis of the queue is flushed.
 
-IMPORTANT: whoever may write to the one Redis may forge such a URL. So a data Redis is connected to only where a worker
-of its host has shown that it is there: by a connection to the one Redis, from that very address, whose name is made of
+IMPORTANT: whoever may write to the one Redis may forge such a URL. So a data Redis is connected to only where the
+host has shown that it is there: by a connection to the one Redis, from that very address, whose name is made of
 the URL (`worker.transport.names.witness_name`); or where the user allows its address (`DATA_NETWORKS`). What it then
 says is bounded, and whatever is wrong with that, it is lost.
 """
@@ -26,15 +26,15 @@ from redis.retry import Retry
 
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.worker.errors import DepotLostError, PayloadError
-from hakoiri.worker.transport.connection import living_hosts, living_workers, without_password
+from hakoiri.worker.transport.connection import living_hosts, without_password
 from hakoiri.worker.transport.names import witness_name
 from hakoiri.worker.transport.values import OldValueParser, allowing
 
-#: The variable of a worker's environment with the URL of its data Redis.
+#: The variable of a host's environment with the URL of its data Redis.
 DATA_REDIS = "HAKOIRI_DATA_REDIS"
 #: The variable with the addresses, networks and names of hosts whose data Redis need not be shown to be there.
 DATA_NETWORKS = "HAKOIRI_DATA_NETWORKS"
-#: The Redis of the queue, where pieces lie that are in no data Redis.
+#: The Redis of the queue, which has the messages to hosts without a data Redis.
 MAIN = 0
 _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
 #: Whoever beats must not wait for long.
@@ -69,7 +69,7 @@ def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis
         return redis.Redis.from_url(
             url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, protocol=2,
             parser_class=OldValueParser,
-            # What lies there can be made again sooner.
+            # A layer is begun anew sooner.
             retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
     except ValueError:
@@ -88,15 +88,15 @@ def require_networks(text: str) -> None:
 class Depots:
     """The connections of this process to depots, each made when it is first needed.
 
-    `main` is that of the queue, `own` the URL of the data Redis in which this process leaves pieces, if it has one.
+    `main` is that of the queue, `own` the URL of the data Redis of this process, if it has one.
     """
 
     def __init__(self, main: redis.Redis, own: str = "") -> None:
-        self.main, self.own = main, depot_number(own)
+        self._main = main
         self._opened: dict[int, tuple[redis.Redis, str]] = {}
         self._away: dict[int, float] = {}
         if own:
-            self._opened[self.own] = open_depot(own), without_password(own)
+            self._opened[depot_number(own)] = open_depot(own), without_password(own)
 
     @contextmanager
     def reach(self, number: int, most: int = 0) -> Iterator[redis.Redis]:
@@ -105,11 +105,11 @@ class Depots:
         `DepotLostError` where it does not answer, or not as Redis would, and then at once for some seconds more.
         """
         if number == MAIN:
-            yield self.main
+            yield self._main
             return
-        connection, where = self.open(number)
-        if not self.answers(number):
-            raise DepotLostError(f"the data Redis at {where} has just not answered", number)
+        connection, where = self._open(number)
+        if time.monotonic() < self._away.get(number, 0.0):
+            raise DepotLostError(f"the data Redis at {where} has just not answered")
         try:
             with allowing(most + _LITTLE, _ANSWER_SECONDS):
                 yield connection
@@ -117,40 +117,28 @@ class Depots:
             raise
         except (RedisError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             self._away[number] = time.monotonic() + _AWAY_SECONDS
-            raise DepotLostError(
-                f"the data Redis at {where} does not answer ({type(error).__name__})", number
-            ) from error
+            raise DepotLostError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
 
-    def answers(self, number: int) -> bool:
-        """Whether a depot did when it was last asked, if that was just now."""
-        return time.monotonic() >= self._away.get(number, 0.0)
-
-    def open(self, number: int) -> tuple[redis.Redis, str]:
-        """A data Redis that living workers say they have, which is not asked anything yet, and its address."""
+    def _open(self, number: int) -> tuple[redis.Redis, str]:
+        """A data Redis that living hosts say they have, which is not asked anything yet, and its address."""
         if number not in self._opened:
-            hosts = (beat.url for beat in living_hosts(self.main).values())
-            urls = {depot_number(url): url for url in (*living_workers(self.main).values(), *hosts)}
+            urls = {depot_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
             if number not in urls:
-                raise DepotLostError("no worker lives at the data Redis in which a piece lay", number)
+                raise DepotLostError("no host lives at the data Redis that a message is for")
             url, where = urls[number], without_password(urls[number])
             try:
                 opened = open_depot(url)
             except PayloadError as error:
-                raise DepotLostError(str(error), number) from error
-            if not _may_be_reached(self.main, url):
-                words = f"no worker shows from that address that a data Redis is at {where}; if it is one of yours,"
-                raise DepotLostError(f"{words} name its host in {DATA_NETWORKS}", number)
+                raise DepotLostError(str(error)) from error
+            if not _may_be_reached(self._main, url):
+                words = f"no host shows from that address that a data Redis is at {where}; if it is one of yours,"
+                raise DepotLostError(f"{words} name its host in {DATA_NETWORKS}")
             self._opened[number] = opened, where
         return self._opened[number]
 
-    def close(self) -> None:
-        """Close all connections but the one to the Redis of the queue."""
-        for connection, _ in self._opened.values():
-            connection.close()
-
 
 def _may_be_reached(main: redis.Redis, url: str) -> bool:
-    """Whether a worker has shown that the data Redis at a URL is at its own address, or the user allows that one."""
+    """Whether a host has shown that the data Redis at a URL is at its own address, or the user allows that one."""
     host, allowed = urlsplit(url).hostname or "", os.environ.get(DATA_NETWORKS, "").replace(",", " ").split()
     address = _address(host)
     if address is None:
@@ -165,7 +153,7 @@ def _may_be_reached(main: redis.Redis, url: str) -> bool:
 
 
 def _witnesses(main: redis.Redis, url: str) -> set[Address]:
-    """The addresses from which workers connect to the one Redis and name a data Redis; none where it does not tell."""
+    """The addresses from which hosts connect to the one Redis and name a data Redis; none where it does not tell."""
     try:
         clients = main.client_list()
     except redis.ResponseError:
@@ -200,7 +188,7 @@ def _address(text: str) -> Address | None:
 
 
 class OwnDepot:
-    """Gives the URL of the data Redis in which a worker leaves pieces, while that answers, else nothing."""
+    """Gives the URL of the data Redis at which a host takes messages, while that answers, else nothing."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -7,7 +7,6 @@ import msgpack
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.transport.depots import MAIN
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
@@ -18,8 +17,7 @@ class TaskRequest:
 
     `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`, `keep` is for how many
     seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `program` the digests of the code that shall
-    answer (`worker.program`), `avoided` the depots in which nothing shall be left.
-    An `exact` answer is made of what the request names alone, so that each attempt has the same.
+    answer (`worker.program`).
     """
 
     session: str
@@ -30,8 +28,6 @@ class TaskRequest:
     puzzle: dict[str, Any]
     program: dict[str, str]
     pieces: list[int] = field(default_factory=list)
-    avoided: list[int] = field(default_factory=list)
-    exact: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -39,10 +35,7 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """What became of an attempt: `detail` says why it brought no result, `steps` what may help.
-
-    `depot` is the data Redis that did not answer, if that is why.
-    """
+    """What became of an attempt: `detail` says why it brought no result, `steps` what may help."""
 
     kind: EventKind
     token: str
@@ -50,7 +43,6 @@ class Event:
     worker: str
     detail: str = ""
     steps: tuple[Step, ...] = ()
-    depot: int = MAIN
 
     def pack(self) -> bytes:
         raw: bytes = msgpack.packb(asdict(self), use_bin_type=True)
@@ -65,7 +57,7 @@ class Event:
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
         texts = (event.kind, event.token, event.worker, event.detail)
-        if not all(isinstance(text, str) for text in texts) or not type(event.attempt) is type(event.depot) is int:
+        if not all(isinstance(text, str) for text in texts) or type(event.attempt) is not int:
             raise PayloadError("a message in Redis is not readable: its fields are of other types")
         if event.kind not in get_args(EventKind):
             raise PayloadError(f"a message in Redis is not readable: unknown kind {event.kind!r}")

@@ -54,8 +54,3 @@ def result_key(session: str, token: str, attempt: int) -> str:
 def inbox_key(session: str, host: str, layer: int, attempt: int) -> str:
     """The list of messages to a host, in its data Redis, in one attempt at a layer."""
     return f"hakoiri:{session}:inbox:{host}:{layer}:{attempt}"
-
-
-def value_key(session: str, stage: int, chunk: int, attempt: int, value: int) -> str:
-    """Coded blocks that an attempt at a chunk has left for other workers."""
-    return f"hakoiri:{session}:blocks:{stage}.{chunk}:{attempt}:{value}"

@@ -25,16 +25,13 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
-from hakoiri.worker.layers.windows import Windows
 from hakoiri.worker.program import differing_parts, program_of
-from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
+from hakoiri.worker.tasks import TASKS, Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
-from hakoiri.worker.transport.depots import DATA_REDIS, MAIN, Depots
-from hakoiri.worker.transport.lots import Origin
+from hakoiri.worker.transport.depots import DATA_REDIS, Depots
 from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from hakoiri.worker.transport.pieces import perform
 from hakoiri.worker.warm import kernels_of
 
 _MAX_DETAIL = 500
@@ -42,8 +39,6 @@ _MAX_DETAIL = 500
 _REFUSAL_SECONDS = 1.0
 #: The bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
 _MOST_JOB = 1 << 20
-#: So many bytes of what a worker has made it keeps (`worker.layers.windows`).
-_WINDOW_BYTES = 96_000_000
 _SAME = "install the same Hakoiri on all machines"
 
 
@@ -162,8 +157,7 @@ def _perform(
     def report(kind: EventKind, detail: object = "") -> None:
         # IMPORTANT: both or neither, or events that come late, for nobody, would stay for ever.
         pipeline = connection.pipeline(transaction=True)
-        steps, depot = getattr(detail, "steps", ()), getattr(detail, "depot", MAIN)
-        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], steps, depot)
+        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "steps", ()))
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
         pipeline.execute()
@@ -181,7 +175,7 @@ def _perform(
 
 
 def _understood(host: Host | None, task: str, **fields: Any) -> TaskRequest:
-    if not (task in host.tasks if host else task in TASKS or task in SHUFFLES):
+    if task not in (host.tasks if host else TASKS):
         raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
         return TaskRequest(**fields)
@@ -197,12 +191,6 @@ def _outcome(
         chunk, shared = _fetch(connection, request)
         if host is not None:
             result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _depots(connection)))
-        elif task in SHUFFLES:
-            origin = Origin.of(request.session, request.token, request.attempt)
-            depots = _depots(connection)
-            into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN
-            windows = None if request.exact else _windows
-            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, windows))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
         connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
@@ -235,7 +223,6 @@ def _depots(connection: redis.Redis) -> Depots:
     return Depots(connection, os.environ.get(DATA_REDIS, ""))
 
 
-_windows = Windows(_WINDOW_BYTES)
 _puzzles: dict[str, Puzzle] = {}
 #: What has loaded kernels of that puzzle.
 _loaders = set[Callable[[Puzzle], None]]()

@@ -39,9 +39,9 @@ Started: TypeAlias = "Forked | subprocess.Popen[bytes]"
 class Supervisor:
     """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
 
-    `files` hold the user puzzles that the workers know besides the built-in ones. What they make they leave at the URL
-    `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each keeps to one of `cores`, if there are
-    any. Their environment has `more` variables.
+    `files` hold the user puzzles that the workers know besides the built-in ones. A host takes messages at the URL
+    `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each worker keeps to one of `cores`, if
+    there are any. Their environment has `more` variables.
 
     A worker is a fork that does `work`. Where there is none, or this process has other threads (as a user's file may
     have started), it is a new interpreter, which takes 0.3 s more (`worker.transport.forked`).

@@ -9,7 +9,6 @@ from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersAtHosts, QueuedLayers
 from hakoiri.cli.options import (
-    DataNetworksOption,
     FromOption,
     GoalOption,
     PuzzleArgument,
@@ -83,9 +82,7 @@ class Wanted:
 
 
 @command_line("run klotski --whole")
-def run(
-    wanted: Wanted, search: LayersAtHosts, data_networks: DataNetworksOption = None, wide: WideOption = False
-) -> None:
+def run(wanted: Wanted, search: LayersAtHosts, wide: WideOption = False) -> None:
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
@@ -112,7 +109,6 @@ def resume(
         str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
     ] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again; digests prove them.")] = False,
-    data_networks: DataNetworksOption = None,
     wide: WideOption = False,
     *,
     search: LayersAtHosts,

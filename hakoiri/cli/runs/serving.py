@@ -9,7 +9,6 @@ from rich.text import Text
 
 from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import (
-    DataNetworksOption,
     DataOption,
     JsonOption,
     MemoryOption,
@@ -36,7 +35,6 @@ def coordinator(
     puzzles: OwnFilesOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,
-    data_networks: DataNetworksOption = None,
     burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -108,9 +106,8 @@ def health(
         raise RunError("; ".join(found.missing))
     if not json:
         stdout().print(Text(f"ok: {found.words}"))
-        for host in found.hosts if len(found.hosts) > 1 or any(host["data_redis"] for host in found.hosts) else []:
-            depot = f", data Redis at {', '.join(host['data_redis'])}" if host["data_redis"] else ""
-            stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}{depot}")
+        for host in found.hosts if len(found.hosts) > 1 else []:
+            stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}")
 
 
 class _Health(NamedTuple):

@@ -1,4 +1,4 @@
-"""``worker``: processes that work for runs, and the data Redis of their host."""
+"""``worker``: processes that work for runs, or a host that keeps ranges of them, with its data Redis."""
 
 import os
 import re
@@ -12,7 +12,6 @@ import typer
 
 from hakoiri.cli.commands import command_line
 from hakoiri.cli.options import (
-    DataNetworksOption,
     JsonOption,
     OwnFilesOption,
     RedisOption,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 #: A data Redis that is started here takes this part of the free memory.
 _MEMORY_PART = 4
-#: Less has no room for some pieces of a layer.
+#: Less has no room for some messages.
 _LEAST_DATA_MEMORY = 16 << 20
 AUTO = "auto"
 
@@ -43,7 +42,19 @@ def _parse_data_memory(text: str) -> int:
     return size
 
 
-@command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --data-redis auto")
+def _allow_networks(text: str | None) -> None:
+    """Let this process and its children connect to data Redis of these addresses, networks and hosts."""
+    if text is not None:
+        from hakoiri.worker.transport.depots import DATA_NETWORKS, require_networks
+
+        try:
+            require_networks(text)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}; write 10.0.0.0/24,host-a") from None
+        os.environ[DATA_NETWORKS] = text
+
+
+@command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --store /var/lib/hakoiri --data-redis auto")
 def worker(
     redis: RedisOption = None,
     processes: Annotated[
@@ -61,7 +72,7 @@ def worker(
     data_redis: Annotated[
         str | None,
         typer.Option(
-            metavar="URL|auto", help="Redis of this host for the data of its workers; auto starts one.",
+            metavar="URL|auto", help="With --store: Redis for the messages to this host; auto starts one.",
             show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
         ),
     ] = None,
@@ -79,7 +90,13 @@ def worker(
             show_default="a quarter of what is free",
         ),
     ] = None,
-    data_networks: DataNetworksOption = None,
+    data_networks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST,...", callback=_allow_networks, show_default="$HAKOIRI_DATA_NETWORKS",
+            help="Addresses, networks and hosts whose data Redis need not be shown by a host there.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
@@ -96,7 +113,9 @@ def worker(
 
     count, cores = _processes(processes)
     url, files = required_redis(redis), named_files(puzzles)
-    data_redis = data_redis or os.environ.get(DATA_REDIS) or ""
+    if store is None and (data_redis or data_host or data_memory or data_networks):
+        raise typer.BadParameter("a data Redis is for a host that keeps ranges: add --store DIR")
+    data_redis = "" if store is None else data_redis or os.environ.get(DATA_REDIS) or ""
     if data_redis != AUTO and (data_host or data_memory):
         raise typer.BadParameter(
             "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
