@@ -28,8 +28,6 @@ _COUNT_BYTES = 4
 HEADER_BYTES = 4 + _COUNT_BYTES
 #: With its header, a full block fills sixteen pages of LMDB to the last byte (LMDB's own page header takes 16).
 ROOM_BYTES = 16 * 4096 - 16 - HEADER_BYTES
-#: No block has more bytes than this.
-MOST_BYTES = HEADER_BYTES + ROOM_BYTES
 #: Added to the number of keys of a block whose keys are coded as bits. The store has none of these.
 _BITS = 1 << 31
 

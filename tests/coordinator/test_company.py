@@ -9,26 +9,23 @@ from hakoiri.coordinator.executors import company
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.session.places import Places
 from hakoiri.puzzles.errors import Step
-from tests.support.engine import PlainRedis
 from tests.support.runs import Notes
-
-HOST = b"redis://host:1/0"
 
 
 class Made:
     """A company, its Redis, the clock that it goes by, and what it has said."""
 
     def __init__(self) -> None:
-        self.now, self.notes, self.redis, self.places = 100.0, Notes(), PlainRedis(), Places()
-        self.coming = set[str]()
+        self.now, self.notes, self.places = 100.0, Notes(), Places()
+        self.living, self.coming = set[str](), set[str]()
 
     def monotonic(self) -> float:
         """The time."""
         return self.now
 
-    def look(self) -> list[str]:
+    def look(self) -> None:
         """See who lives."""
-        return self.company.look(cast(redis.Redis, self.redis), None)
+        self.company.look(cast(redis.Redis, None), None)
 
     def begin(self) -> None:
         """The company of a run that begins now."""
@@ -39,9 +36,7 @@ class Made:
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     found = Made()
     monkeypatch.setattr(company, "time", found)
-    monkeypatch.setattr(company, "living_workers", lambda connection: {
-        name.decode(): url.decode() for name, url in connection.beats.items()
-    })  # fmt: skip
+    monkeypatch.setattr(company, "living_workers", lambda connection: dict.fromkeys(found.living, ""))
     found.begin()
     return found
 
@@ -50,11 +45,10 @@ def test_the_coordinator_is_alone_two_seconds_after_it_saw_a_worker_last(made: M
     for moment, is_away in ((0, False), (1.9, False), (2.0, True)):
         made.now = 100 + moment
         assert made.company.is_away == is_away
-    made.redis.beats = {b"one": HOST, b"two": b""}
-    assert made.look() == [HOST.decode(), ""]
+    made.living = {"one", "two"}
+    made.look()
     assert (made.company.living, made.company.is_away) == ({"one", "two"}, False)
-    assert (made.company.data_redis_of("one"), made.company.data_redis_of("two")) == (HOST.decode(), "")
-    made.redis.beats = {}
+    made.living = set()
     made.now += 1.9
     made.look()
     assert (made.company.living, made.company.is_away) == (set(), False)
@@ -71,16 +65,16 @@ def test_the_coordinator_is_not_alone_while_its_own_workers_are_still_to_come(ma
     assert not made.company.is_away
     made.look()
     assert not made.company.is_away
-    made.redis.beats = {b"own": b""}
+    made.living = {"own"}
     made.look()
-    made.redis.beats = {}
+    made.living = set()
     made.now += 60
     made.look()
     assert made.company.is_away, "it came and went"
 
 
 def test_a_worker_that_is_left_out_is_told_once_and_is_no_company(made: Made) -> None:
-    made.redis.beats = {b"good": b"", b"odd": b"", b"liar": b""}
+    made.living = {"good", "odd", "liar"}
     made.places.untrusted.append("liar")
     made.look()
     assert made.company.living == {"good", "odd"}
@@ -88,7 +82,7 @@ def test_a_worker_that_is_left_out_is_told_once_and_is_no_company(made: Made) ->
         made.company.exclude("odd", "it has other code")
     assert made.company.living == {"good"}
     assert made.notes.texts == ["worker odd is left out of this run: it has other code"]
-    del made.redis.beats[b"good"]
+    made.living.remove("good")
     made.now += 2
     made.look()
     assert (made.company.living, made.company.is_away) == (set(), True)
@@ -103,7 +97,7 @@ def test_that_the_coordinator_works_alone_is_said_once_each_time(which: str, mad
     for _ in range(2):
         made.company.say_alone("redis://:secret@host:1/0")
     assert made.notes.texts == [said]
-    made.redis.beats = {b"good": b""}
+    made.living = {"good"}
     made.look()
     made.company.say_alone("redis://:secret@host:1/0")
     assert made.notes.texts == [said, said]

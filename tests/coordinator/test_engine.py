@@ -1,7 +1,6 @@
 """One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
 
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,19 +13,12 @@ import pytest
 
 import tests.support.toy as toy_module
 from hakoiri.api import Run, census, explore
-from hakoiri.coordinator.executors.plane import Plane
-from hakoiri.coordinator.layers.search import EachLayer
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, Session, SilentObserver
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps import pace
-from hakoiri.coordinator.steps.farmed import FarmedStep
 from hakoiri.coordinator.steps.local import LocalStep
-from hakoiri.coordinator.steps.pace import Worth
-from hakoiri.coordinator.steps.shelf import Ahead
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, ints, key_at
@@ -41,7 +33,7 @@ from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap
-from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
+from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
 
@@ -53,12 +45,7 @@ WAYPOINTS = (
     (Spill, "append"),
     (Bitmap, "fill"),
     (Exchange, "add"),
-    (FarmedStep, "_spread_all"),
-    (FarmedStep, "_spill_all"),
-    (FarmedStep, "_recover"),
-    (Plane, "leave_out"),
     (Exchange, "put"),
-    (Ahead, "add"),
     (Exchange, "cut_again"),
     (ClosedSet, "_put_away"),
 )
@@ -74,22 +61,14 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
     """What a search in this manner must have passed."""
     if manner == "default":
         return set()
-    farmed, dense = MANNERS[manner].elsewhere, layout in ("u32", "u64") and keys in ("low", "high")
-    passed = {"run", "_spread_all" if farmed else "fill" if dense else "add"}
-    if manner in ("durable", "farmed, durable") or (manner == "farmed in passes" and directed == "no"):
-        passed |= {"_spill_all", "append"}
+    dense = layout in ("u32", "u64") and keys in ("low", "high")
+    passed = {"run", "fill" if dense else "add"}
+    if manner == "durable":
+        passed |= {"_spill_all", "append", "_save"}
     if not dense and (manner == "starving" or (manner == "spilling" and directed == "no")):
         passed |= {"put"}
     if manner == "starving" and directed == "no" and keys in ("clumped", "spread"):
         passed |= {"append"}
-    if manner == "farmed on frail hosts":
-        passed |= {"_recover", "leave_out"}
-    if manner in ("farmed", "farmed and forgotten"):
-        passed |= {"add"}
-    if manner == "farmed and forgotten":
-        passed |= {"_recover"}
-    if manner == "durable":
-        passed |= {"_save"}
     if manner in ("crowded", "spilling", "starving") and keys == "clumped":
         passed |= {"cut_again"}
     if manner in ("spilling", "starving") and directed == "yes":
@@ -102,16 +81,15 @@ def searches() -> Iterator[Any]:
 
     Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
     """
-    like_others = ("chunks", "crowded", "half farmed", "farmed on frail hosts", "spilling", "farmed, durable")
+    like_others = ("chunks", "crowded", "spilling")
+    # Workers elsewhere take no part.
+    manners = [manner for manner in MANNERS if not MANNERS[manner].elsewhere]
     for number, (layout, keys) in enumerate(EMBEDDINGS):
         thorough = (layout, keys) in (("u32", "clumped"), ("u256", "spread"))
-        for place, manner in enumerate(MANNERS):
+        for place, manner in enumerate(manners):
             for directed in ("no", "yes"):
                 in_turn = (number + place) % 2 == (directed == "yes")
-                # Hosts that die again and again take long.
-                if (thorough and (manner != "farmed on frail hosts" or in_turn)) or (
-                    in_turn and manner not in like_others
-                ):
+                if thorough or (in_turn and manner not in like_others):
                     yield layout, keys, directed, manner
                 else:
                     yield pytest.param(layout, keys, directed, manner, marks=pytest.mark.slow)
@@ -128,7 +106,6 @@ def test_the_layers_are_those_of_a_plain_search(
     driven(directory, resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, layout, keys, directed) <= set(calls)
-    assert manner != "farmed" or "_put_away" not in calls, "older layers are merged here"
 
 
 @pytest.mark.parametrize("manner", ["chunks", "starving", "durable"])
@@ -149,57 +126,28 @@ def test_bitmaps_that_do_not_all_fit_are_coded_one_by_one(
 
 
 def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last layers of a solitaire, by workers and here; and those that are too small for workers again."""
+    """The last layers of a solitaire, by threads and at once; and those that are too small for threads again."""
     digests = []
     # The layers have 1 to 12 configurations.
-    for manner, least in (("farmed", 1), ("default", None), ("farmed", 8)):
+    for manner, least in (("spilling", 1), ("default", None), ("spilling", 8)):
         resources = replace(MANNERS[manner].take(monkeypatch, "u32"), farm_from=least)
         directory = make_run(tmp_path / f"{least}", PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, resources)
-        calls = spied(monkeypatch, (EachLayer, "layers"), (FarmedStep, "_begin"))
         digests.append(driven(directory, resources).digest)
     assert len(set(digests)) == 1
-    assert 0 < calls["_begin"] == calls["layers"], "layers are made here that walk through all older ones"
-
-
-@pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])
-def test_layers_that_cost_less_than_handing_them_out_are_made_here(
-    seconds: float, here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the user says nothing of it; and the run says so."""
-    resources = replace(MANNERS["farmed"].take(monkeypatch, "u32"), chunk=None, farm_from=None)
-    monkeypatch.setattr(pace, "_JOB_SECONDS", seconds)
-    monkeypatch.setattr(pace, "_ENOUGH", 1)
-    monkeypatch.setattr(resources_module, "SEND_FROM", 40)
-    calls = spied(monkeypatch, (FarmedStep, "_spread_all"), (Exchange, "add"))
-    said: list[str] = []
-    before_call(monkeypatch, Session, "tell", lambda _, progress: said.append(progress.headline))
-    options = {"layout": "u32", "keys": "spread", "directed": "no"}
-    directory = new_run(tmp_path, options)
-    places = driven(directory, resources).places
-    assert_as_expected(directory, options)
-    assert set(calls) == {"add" if here else "_spread_all"}
-    assert any("made here: 0." in text and "s to hand it out" in text for text in said) == here
-    with RunStore(directory) as store:
-        sizes = [record.size for record in store.layer_records()]
-    made = places["layers"]
-    following = [size for before, size in pairwise(sizes) if before >= 40]
-    assert made["cheaper" if here else "workers"] == [len(following), sum(following)]
-    assert [sum(column) for column in zip(*made.values(), strict=True)] == [len(sizes), sum(sizes)]
-    assert ("s to hand it out" in places["why_here"]) == here
 
 
 @pytest.mark.parametrize("manner", ["chunks", "farmed"])
-def test_the_work_of_layers_is_noted(manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What those take that threads make; who made them only where there are workers, who expand ranges ahead."""
+def test_who_made_the_layers_is_noted_where_there_are_workers(
+    manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = {"layout": "u32", "keys": "spread", "directed": "no"}
-    resources, seconds = MANNERS[manner].take(monkeypatch, "u32"), list[float]()
-    before_call(monkeypatch, Worth, "made_here", lambda _, size, taken: seconds.append(taken))
-    ahead = spied(monkeypatch, (Ahead, "add"))
-    directory, began = new_run(tmp_path, options), time.process_time()
-    places = driven(directory, resources).places
-    assert 0 <= sum(seconds) <= time.process_time() - began
-    assert bool(seconds) == (manner == "chunks")
-    assert bool(places.get("layers")) == bool(ahead["add"]) == (manner == "farmed")
+    resources = replace(MANNERS[manner].take(monkeypatch, "u32"), chunk=None, farm_from=40)
+    directory = new_run(tmp_path, options)
+    made = driven(directory, resources).places.get("layers")
+    sizes = [size for size, *_ in expected(**options).records]
+    large = [size for before, size in pairwise(sizes) if before >= 40]
+    small = [len(sizes) - len(large), sum(sizes) - sum(large)]
+    assert made == (None if manner == "chunks" else {"threads": [len(large), sum(large)], "small": small})
 
 
 @pytest.mark.parametrize("most", [0, 1, 4, 5])
@@ -236,7 +184,7 @@ def test_spill_files_that_cannot_be_removed_do_no_harm(
     assert_as_expected(directory, options)
 
 
-@pytest.mark.parametrize("manner", ["default", "spilling", "starving", "farmed"])
+@pytest.mark.parametrize("manner", ["default", "spilling", "starving"])
 @pytest.mark.parametrize("layout", ["u32", "u256"])
 def test_a_large_last_layer_may_lead_nowhere(
     layout: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -251,7 +199,7 @@ def test_a_large_last_layer_may_lead_nowhere(
         assert len(layers[-1]) > 60
 
 
-@pytest.mark.parametrize("manner", ["default", "farmed"])
+@pytest.mark.parametrize("manner", ["default", "spilling"])
 def test_a_sample_may_lead_nowhere_where_others_lead_on(
     manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,7 +222,7 @@ def test_a_sample_may_lead_nowhere_where_others_lead_on(
     assert manner == "default" or any(misled)
 
 
-@pytest.mark.parametrize("manner", ["default", "starving", "farmed", "durable"])
+@pytest.mark.parametrize("manner", ["default", "starving", "durable"])
 @pytest.mark.parametrize("directed", ["no", "yes"])
 def test_a_search_until_its_goal_stops_there(
     directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,6 @@ from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Session
-from hakoiri.coordinator.steps.asking import Asking
 from hakoiri.coordinator.steps.hosted import Hosting
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.engine.translation import disk_full
@@ -27,7 +27,7 @@ from hakoiri.storage.layers.readers import Layer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.names import HOLDER_FILE, SPILL_FOLDER
+from hakoiri.storage.names import HOLDER_FILE, META, PARTIAL_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.step import RangeStep
@@ -164,7 +164,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     @contextmanager
     def with_hosts(*arguments: Any) -> Iterator[ComputeContext]:
         with open_context(*arguments) as context:
-            yield replace(context, hosts=object())
+            yield replace(context, hosts=SimpleNamespace(pays=lambda threads: threads == 2))
 
     def begin(session: Session, depth: int, known: list[Layer]) -> None:
         given.append(depth)
@@ -174,6 +174,27 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     monkeypatch.setattr(Hosting, "begin", begin)
     driven(directory, resources)
     assert given == [begun["depth"] + 1]
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "spread", "yes")])
+def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads(
+    options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
+) -> None:
+    """They expanded in the order of keys, and said how many, not up to which key."""
+    resources, ended = manners("durable"), 0
+    for checks in range(20, 500, 8):
+        directory = new_run(tmp_path, options)
+        driven(directory, resources, ImpatientControl(checks))
+        with RunStore(directory, writable=True) as store:
+            if fields := store.read_partial():
+                ended += fields["expanded"] > 0
+                store.stage_record(META, PARTIAL_KEY, fields | {"at": "", "flow": 5})
+                store.commit(store.state)
+        driven(directory, resources)
+        assert_as_expected(directory, options)
+        if ended > 3:
+            return
+    pytest.fail("no layer was left half expanded")
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:
@@ -195,7 +216,6 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a commit while the next layer is expanded": ("chunks", (Ledger, "commit"), StorageError("a wire came loose")),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
     "a task": ("durable", (Exchange, "add"), TaskError("a worker lost its mind")),
-    "a worker's task": ("farmed, durable", (Asking, "fetch"), TaskError("a worker lost its mind")),
 }
 
 

@@ -53,22 +53,6 @@ def test_nothing_is_foretold_from_little() -> None:
     assert pace.expanding_left(50, 100) is None, "how long the merging takes is not known yet"
 
 
-def test_a_layer_that_was_expanded_ahead_says_what_a_layer_takes_and_nothing_of_its_halves() -> None:
-    pace, clock = paced(most=10_000)
-    layer(pace, clock, 1_000, expanding=10.0, merging=5.0)
-    for _ in range(3):
-        pace.expand(0)
-        pace.expand(0, ahead=1_000)
-        assert pace.expanding_left(1_000, 1_000) is None
-        pace.merge(0)
-        clock.now += 20.0
-        pace.finish(1_000)
-    assert pace.run_left(0.0, 9_000) == pytest.approx(20.0)
-    pace.expand(0)
-    clock.now += 4.0
-    assert pace.expanding_left(40, 100) == pytest.approx(6.0 + 5.0)
-
-
 def test_merging_is_foretold_by_the_layer_before() -> None:
     pace, clock = paced(most=10_000)
     layer(pace, clock, 1_000, expanding=10.0, merging=5.0)

@@ -11,38 +11,53 @@ def test_sessions_are_counted_together() -> None:
     first = Places()
     assert first.as_dict() == {}
     first.add_layer("small", 7)
-    first.add_layer("workers", 1_000)
+    first.add_layer("hosts", 1_000)
     for worker in ("a-1", "a-2", "a-1"):
-        first.add_chunk("gather", "a", worker, "redis://10.0.0.2:1/0")
-    first.why_here = "nothing is known"
+        first.add_chunk("forest", "a", worker)
     kept = msgpack.unpackb(msgpack.packb(first.as_dict()))
     second = Places()
     second.go_on(kept)
     # A scratch run beside it has none.
     second.go_on({})
-    second.add_layer("workers", 2_000)
-    second.add_chunk("gather", "a", "a-3", "redis://10.0.0.2:2/0")
+    second.add_layer("hosts", 2_000)
+    second.add_chunk("forest", "a", "a-3")
     second.add_chunk("solve")
     assert second.as_dict() == {
-        "layers": {"small": [1, 7], "workers": [2, 3_000]},
-        "hosts": {
-            "a": {
-                "workers": 2, "data_redis": ["redis://10.0.0.2:1/0", "redis://10.0.0.2:2/0"], "chunks": {"gather": 4},
-            },
-            "": {"workers": 0, "data_redis": [], "chunks": {"solve": 1}},
-        },
-        "why_here": "nothing is known",
-    }  # fmt: skip
+        "layers": {"small": [1, 7], "hosts": [2, 3_000]},
+        "hosts": {"a": {"workers": 2, "chunks": {"forest": 4}}, "": {"workers": 0, "chunks": {"solve": 1}}},
+    }
     assert kept == first.as_dict(), "what was committed is not changed any more"
     facts = places_facts(places_row(second.as_dict()))
     assert facts["made"].splitlines() == [
         "1 layer of 7 configurations here, too small to be handed out",
-        "2 layers of 3,000 configurations by workers",
+        "2 layers of 3,000 configurations by hosts",
     ]
     assert facts["chunks"].splitlines() == [
         "1 solve by this process, for want of workers",
-        "4 gather by 2 workers of a, pieces in redis://10.0.0.2:1/0 and redis://10.0.0.2:2/0",
+        "4 forest by 2 workers of a",
     ]
+
+
+def test_what_older_versions_counted_is_told_and_goes_on() -> None:
+    """Workers made layers then, and left pieces in data Redis."""
+    old = {
+        "layers": {"workers": [9, 3_521_340], "cheaper": [1, 60_000]},
+        "hosts": {"a": {"workers": 2, "data_redis": ["redis://10.0.0.2:1/0"], "chunks": {"gather": 18}}},
+        "why_here": "0.02 s of work, and 0.03 s to hand it out",
+        "audit": {"chunks": 3, "untrusted": ["b-17"], "first_layers": {"a-12": 40}},
+    }
+    places = Places()
+    places.go_on(old)
+    places.add_layer("threads", 5)
+    assert places.answered == {"a-12"}
+    for stored in (old, places.as_dict()):
+        facts = places_facts(places_row(stored))
+        assert facts["made"].splitlines()[:2] == [
+            "9 layers of 3,521,340 configurations by workers",
+            "1 layer of 60,000 configurations here, cheaper so",
+        ]
+        assert facts["chunks"] == "18 gather by 2 workers of a"
+        assert facts["audit"] == "3 chunks made again here; left out, because they were wrong: b-17"
 
 
 def test_threads_of_one_process_are_not_told_of() -> None:

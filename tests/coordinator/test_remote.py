@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors import lying, opening, remote
-from hakoiri.coordinator.executors.flight import Chunk, Flight
-from hakoiri.coordinator.executors.lying import Lying
+from hakoiri.coordinator.executors import opening, remote
+from hakoiri.coordinator.executors.flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -30,27 +29,10 @@ from hakoiri.worker.transport.payload import pack_arrays
 LONG_AGO = 60.0
 
 
-class Queues:
-    """The lists of a Redis."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, list[str]] = {}
-
-    def lrem(self, name: str, count: int, value: str) -> int:
-        there = self.held.setdefault(name, [])
-        found = value in there
-        if found:
-            there.remove(value)
-        return int(found)
-
-    def lpush(self, name: str, value: str) -> None:
-        self.held.setdefault(name, []).insert(0, value)
-
-
-def chunk_of(number: int, wanted: str = "", begun_by: str = "") -> Chunk:
+def chunk_of(number: int, begun_by: str = "") -> Chunk:
     """One that was sent a minute ago."""
     begun = {1: begun_by} if begun_by else {}
-    return Chunk(number, f"1.{number}", b"", 9.0, 1, time.monotonic() - LONG_AGO, begun=begun, wanted=wanted)
+    return Chunk(number, f"1.{number}", b"", 9.0, 1, time.monotonic() - LONG_AGO, begun=begun)
 
 
 def executor_of(**parts: Any) -> RemoteExecutor:
@@ -60,23 +42,8 @@ def executor_of(**parts: Any) -> RemoteExecutor:
     return made
 
 
-@pytest.mark.parametrize("idle", [[], ["b"], ["b", "c"], ["b", "c", "d"]])
-def test_what_waits_for_a_worker_goes_to_those_that_have_nothing_to_do(idle: list[str]) -> None:
-    flight, queues = Flight.__new__(Flight), Queues()
-    chunks = [chunk_of(0, "a", "a"), chunk_of(1, "a"), chunk_of(2, "a")]
-    vars(flight).update(
-        _redis=queues, chunks={chunk.token: chunk for chunk in chunks}, _request=SimpleNamespace(session="here")
-    )
-    for chunk in chunks[1:]:
-        queues.lpush("rq:queue:" + chunk.queue, flight._job_id(chunk))
-    flight.even_out(["a", *idle])
-    # Those sent last go first; the one that has begun stays.
-    assert [chunk.wanted for chunk in chunks] == [["a", "a", "a"], ["a", "a", ""], ["a", "", ""]][min(2, len(idle))]
-    assert sum(map(len, queues.held.values())) == 2
-
-
 def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
-    executor = executor_of(_company=SimpleNamespace(living={"a"}), _queued={})
+    executor = executor_of(_company=SimpleNamespace(living={"a"}), _queued_at=0.0)
     now = time.monotonic()
     assert executor._why_lost(chunk_of(0), True, now) == "its job is in no queue and no worker has begun it"
     assert executor._why_lost(chunk_of(0, begun_by="a"), True, now) == ""
@@ -86,7 +53,7 @@ def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
 
 
 def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
-    executor = executor_of(_tuning=DEFAULT, _flight=SimpleNamespace(task="gather"))
+    executor = executor_of(_tuning=DEFAULT, _flight=SimpleNamespace(task="forest"))
     chunk = chunk_of(2)
     chunk.losses = DEFAULT.most_losses - 1
     with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
@@ -116,25 +83,7 @@ def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
     executor = executor_of(_puzzle=puzzle, _flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
     chunk = replace(chunk_of(0), payload=pack_arrays([keys]))
     found, expected = executor._do(chunk), do_task("goals", puzzle, [keys], [cuts])
-    assert found is not None
     assert [part.tolist() for part in found] == [part.tolist() for part in expected]
-
-
-def test_what_lies_in_redis_is_renewed_four_times_in_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(now=1_000.0)
-    there = Lying.__new__(Lying)
-    looks: list[float] = []
-
-    def look() -> None:
-        looks.append(clock.now)
-        vars(there)["_renewed"] = clock.now
-
-    vars(there).update(_renewed=clock.now, _keep=40, look=look)
-    monkeypatch.setattr(lying, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    for _ in range(45):
-        there.renew()
-        clock.now += 1
-    assert looks == [1_011.0, 1_022.0, 1_033.0, 1_044.0]
 
 
 @pytest.mark.parametrize(("deadline", "expected"), [(None, DEFAULT.deadline), (7.0, 7.0)])

@@ -5,13 +5,10 @@ from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from hakoiri.coordinator.executors.lying import Lying, Pieces
-from hakoiri.coordinator.steps.expanded import Ahead, Cut, Expanded
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
@@ -19,7 +16,6 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import BLOCKS, CLOSED, FORMAT_VERSION
-from hakoiri.worker.transport.lots import COLUMNS, Lot
 
 Maker = Callable[[list[Key]], Layer]
 
@@ -140,28 +136,3 @@ def test_a_sample_is_from_all_over(layout: Layout, make: Maker) -> None:
         # No tenth of the layer goes without.
         tenths = np.searchsorted(keys, sample) * 10 // count
         assert set(tenths.tolist()) == set((np.arange(count) * 10 // count).tolist())
-
-
-def test_a_sample_of_parts_has_of_each_in_proportion() -> None:
-    parts = [(100_000, np.arange(1_000)), (300_000, np.arange(1_000)), (10, np.arange(10))]
-    ahead = Ahead(cast(Any, None), samples=[(size, keys.astype(np.uint32)) for size, keys in parts])
-    assert len(ahead.sample) == 334 + 1_000 + 1
-
-
-class _Lost:
-    """Blocks in Redis, of which those are lost whose first key is a multiple of 10."""
-
-    def lacks(self, lot: Lot) -> bool:
-        return bool((lot.firsts % 10 == 0).any())
-
-
-def test_a_chunk_is_made_again_if_it_leads_to_a_wanted_range_and_is_lost() -> None:
-    """By chunk: the ranges 0 and 1 are wanted, the second and the third chunk are lost."""
-    expanded = Expanded(cast(Lying, _Lost()), LAYOUTS["u32"])
-    cuts = [Cut(number, 1, 0, 0, 0) for number in range(4)]
-    for cut, first, reached in zip(cuts, (11, 10, 20, 21), (0, 1, 2, 3), strict=True):
-        lot = Lot(np.zeros((1, COLUMNS), dtype=np.int64), LAYOUTS["u32"].pack([first]), np.array([1]))
-        expanded.add(cut, Pieces(lot, np.array([reached])), 1 << first)
-    assert expanded.take_lost([0, 1]) == [cuts[1]]
-    assert (len(expanded), expanded.configurations) == (3, 3)
-    assert sum(expanded.flows.values()) == (1 << 11) + (1 << 20) + (1 << 21)

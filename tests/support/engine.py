@@ -2,27 +2,21 @@
 
 import hashlib
 import os
-import random
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import lmdb
 import numpy as np
 import pytest
-import redis
 
 import hakoiri.coordinator.runs.drive as driving
-from hakoiri.coordinator.executors import plane
-from hakoiri.coordinator.executors.lying import Answer, Lying
 from hakoiri.coordinator.executors.opening import open_context as threads_alone
-from hakoiri.coordinator.executors.plane import Plane
-from hakoiri.coordinator.executors.remote import Wanted
 from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.runs.create import make_run
@@ -37,13 +31,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
-from hakoiri.worker.errors import DepotLostError, PayloadError
 from hakoiri.worker.tasks import Array, Arrays, do_task
-from hakoiri.worker.transport import depots
-from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
-from hakoiri.worker.transport.lots import Origin
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from hakoiri.worker.transport.pieces import perform
 from tests.support.plain import digest_by_the_book
 from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
@@ -68,97 +57,28 @@ def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
 
 
 class PlainRedis:
-    """The little of Redis that pieces need, in a dictionary. Before each command it `forgets` some keys."""
+    """The little of Redis that chunks need, in a dictionary."""
 
-    def __init__(self, forgets: Callable[[], int] = lambda: 0, room: int = 0) -> None:
+    def __init__(self) -> None:
         self.held: dict[str, bytes] = {}
-        #: What workers say, by their names.
-        self.beats: dict[bytes, bytes] = {}
-        self._forgets, self._room = forgets, room
-        self._answers: list[Any] = []
-
-    def pipeline(self, transaction: bool) -> "PlainRedis":
-        """Itself: commands answer at once, and `execute` collects."""
-        self._answers = []
-        return self
-
-    def execute(self) -> list[Any]:
-        """The answers since the last time."""
-        answers, self._answers = self._answers, []
-        return answers
-
-    def info(self, section: str) -> dict[str, int]:
-        """Its room, and what is used of it."""
-        return {"maxmemory": self._room, "used_memory": sum(map(len, self.held.values()))}
-
-    def smembers(self, name: str) -> set[bytes]:
-        """Who has ever been a worker."""
-        return set(self.beats)
-
-    def mget(self, names: list[str]) -> list[bytes]:
-        """What they say."""
-        return list(self.beats.values())
 
     def set(self, name: str, value: Any, ex: int) -> bool:
         """Keep a value."""
-        self._lose()
         self.held[name] = bytes(value)
         return True
 
     def get(self, name: str) -> bytes | None:
         """A value."""
-        self._lose()
         return self.held.get(name)
 
-    def getrange(self, name: str, begin: int, last: int) -> None:
-        """A part of a value."""
-        self._lose()
-        self._answers.append(self.held.get(name, b"")[begin : last + 1])
-
-    def expire(self, name: str, keep: int) -> None:
+    def expire(self, name: str, keep: int) -> bool:
         """Whether it is there."""
-        self._answers.append(name in self.held)
+        return name in self.held
 
     def unlink(self, *names: str) -> None:
         """Take values away."""
         for name in names:
             self.held.pop(name, None)
-
-    delete = unlink
-
-    def _lose(self) -> None:
-        for _ in range(self._forgets()):
-            if self.held:
-                del self.held[next(iter(self.held))]
-
-
-class FrailRedis(PlainRedis):
-    """A data Redis that dies now and then, and comes back empty after some commands."""
-
-    def __init__(self, seed: int, room: int) -> None:
-        super().__init__(room=room)
-        self._chance, self._down = random.Random(seed), 0
-        self.deaths = 0
-
-    def _lose(self) -> None:
-        if not self._down and self._chance.random() < 1 / 60:
-            self._down = self._chance.randrange(1, 8)
-            self.deaths += 1
-            self.held.clear()
-        if self._down:
-            self._down -= 1
-            raise redis.ConnectionError("it is down")
-
-
-class PlainDepots(Depots):
-    """A Redis of the queue, and the data Redis of some hosts, in dictionaries."""
-
-    def __init__(self, main: PlainRedis, hosts: Sequence[PlainRedis] = ()) -> None:
-        super().__init__(cast(redis.Redis, main))
-        self.urls = [f"redis://host-{number}:1/0" for number in range(len(hosts))]
-        self.numbers = list(map(depot_number, self.urls))
-        for url, server in zip(self.urls, hosts, strict=True):
-            self._opened[depot_number(url)] = cast(redis.Redis, server), url
 
 
 class Elsewhere:
@@ -166,35 +86,8 @@ class Elsewhere:
 
     name = "elsewhere"
 
-    def __init__(self, puzzle: Puzzle, workers: int, control: Control, tuning: Tuning, depots: PlainDepots) -> None:
-        self.workers = workers
-        self._puzzle, self._control, self._depots, self._stage = puzzle, control, depots, 0
-        self._plane = Plane(depots, tuning, lambda call: call(), lambda text: None)
-        self.lying, self.places = Lying(self._plane, "here", tuning), Places()
-
-    def shuffle(self, task: str, layer: int, requests: Iterable[Wanted]) -> Iterator[Answer]:
-        """As `RemoteExecutor.shuffle`."""
-        numbered, flying = enumerate(requests), []
-        self._stage += 1
-        while True:
-            while len(flying) < 3 * self.workers and (following := next(numbered, None)) is not None:
-                flying.append((following[0], pack_arrays(following[1][0])))
-            if not flying:
-                return
-            self._control.check()
-            number, payload = flying.pop()
-            origin, arrays = Origin("here", self._stage, number, 1), unpack_arrays(payload)
-            self._plane.announced(self._depots.urls)
-            used = [depot for depot in self._depots.numbers if not self._plane.is_out(depot)] or [MAIN]
-            try:
-                depot = used[number % len(used)]
-                result = perform(self._depots, depot, task, self._puzzle, origin, 900, arrays)
-            except PayloadError as error:
-                if isinstance(error, DepotLostError):
-                    self._plane.leave_out(error.depot, str(error))
-                yield self.lying.answer(number, origin, layer, None)
-            else:
-                yield self.lying.answer(number, origin, layer, unpack_arrays(pack_arrays(result)))
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+        self.workers, self._puzzle, self._control, self.places = workers, puzzle, control, Places()
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
@@ -217,50 +110,35 @@ class Elsewhere:
 class Manner(NamedTuple):
     """Resources, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
 
-    `elsewhere` is the number of workers that are not threads of this process, `room` the bytes that Redis has for them,
-    if it has a limit, and what it `forgets` before each command is drawn anew for each run. So many `hosts` have a data
-    Redis, which dies again and again.
+    `elsewhere` is the number of workers that are not threads of this process.
     """
 
     common: Resources
     keys: int = 1_000_000
     durable: bool = False
     elsewhere: int = 0
-    room: int = 0
-    forgets: Callable[[], Callable[[], int]] = lambda: lambda: 0
-    hosts: int = 0
 
     def take(self, patch: pytest.MonkeyPatch, layout: str) -> Resources:
         """The resources of runs that are driven in this manner, for keys of `layout`; others are from now on, too."""
         # Each of these takes longer than the whole search, and here no power is cut.
         patch.setattr(lmdb, "open", open_without_sync)
         patch.setattr(os, "fsync", lambda descriptor: None)
-        # A depot that dies is asked again at once.
-        patch.setattr(depots, "_AWAY_SECONDS", 0.0)
-        patch.setattr(plane, "_PAUSE_SECONDS", 0.0)
         patch.setattr(driving, "open_context", self.context if self.elsewhere else threads_alone)
         tuning = Tuning(least_bytes=self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES), merged_at_once=64)
-        tuning = replace(tuning, task_bytes=self.keys * LAYOUTS[layout].bytes // 8)
         if self.durable:
             tuning = replace(tuning, checkpoint=-1.0, range_commit=-1.0)
         return replace(self.common, tuning=tuning)
 
     @contextmanager
     def context(
-        self, puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
-    ) -> Iterator[ComputeContext]:
+        self, puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer,
+        by_hosts: bool = False,
+    ) -> Iterator[ComputeContext]:  # fmt: skip
         """As `open_context`, with workers that stand in for others."""
         budget, workers = resources.budget(), resources.workers or 1
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
-            main, frail = PlainRedis(self.forgets(), self.room), [FrailRedis(n, 3_000) for n in range(self.hosts)]
-            far = Elsewhere(puzzle, self.elsewhere, control, resources.tuning, PlainDepots(main, frail))
+            far = Elsewhere(puzzle, self.elsewhere, control)
             yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers), control, observer)
-
-
-def _now_and_then() -> Callable[[], int]:
-    """Nothing most of the time, a key now and then, and everything once in a while."""
-    chance = random.Random(20_261_121)
-    return lambda: chance.choices([0, 1, 1_000], [120, 6, 1])[0]
 
 
 MANNERS = {
@@ -271,12 +149,6 @@ MANNERS = {
     "crowded": Manner(Resources(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
     "farmed": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
     "half farmed": Manner(Resources(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
-    "farmed in passes": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=40), 30_000, elsewhere=2, room=100),
-    "farmed and forgotten": Manner(
-        Resources(workers=1, memory=1, chunk=60, farm_from=1), 900, elsewhere=3, forgets=_now_and_then
-    ),
-    "farmed on frail hosts": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3, hosts=3),
-    "farmed, durable": Manner(Resources(workers=1, memory=1, chunk=40, farm_from=40), 30_000, True, elsewhere=2),
     "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
 }
 

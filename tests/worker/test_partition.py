@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
-from hakoiri.worker.layers.partition import Partition, partition_by, scatter, weighed
+from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from tests.support.plain import any_keys, layouts
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -110,18 +110,3 @@ def test_there_are_never_too_many_ranges(layout: Layout) -> None:
     scattered, ends = scatter(layout.empty(0), partition.table)
     assert len(scattered) == 0
     assert ends.tolist() == [0] * partition.ranges
-
-
-@every_layout
-def test_a_sample_is_weighed_by_range(layout: Layout) -> None:
-    keys = layout.pack(range(1_000))
-    partition = Partition(0, 0, (100, 500, 2_000))
-    found = ints(weighed(keys, partition.table, np.array([300, 100, 0, 7]), 400))
-    assert found == sorted(found)
-    # Of the last range there are none; of the third one, although it weighs nothing.
-    assert [sum(low <= key < high for key in found) for low, high in ((0, 100), (100, 500), (500, 1_000))] == [
-        295,
-        99,
-        1,
-    ]
-    assert set(found) >= set(range(100))

@@ -82,12 +82,12 @@ import json
 import hakoiri.worker.main
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.worker.program import program_of
-from hakoiri.worker.warm import load_shuffle_kernels
+from hakoiri.worker.warm import load_host_kernels
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
     for name in PUZZLES:
-        load_shuffle_kernels(PuzzleSpec(name, start={boards}.get(name)).build())
+        load_host_kernels(PuzzleSpec(name, start={boards}.get(name)).build())
 print(json.dumps({{name: dict(program_of(PuzzleSpec(name, start={boards}.get(name)).build())) for name in {names}}}))
 """
 
