@@ -23,14 +23,13 @@ from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
 from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
-from hakoiri.worker.hosts.requests import HOST_TASKS
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
 from hakoiri.worker.plays.met import Met
 from hakoiri.worker.plays.moving import games_request
-from hakoiri.worker.tasks import do_task
+from hakoiri.worker.tasks import TASKS, do_task
 
 #: Brings kernels into this process, or compiles them.
 Loader = Callable[[Puzzle], None]
@@ -208,12 +207,11 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
 
 def kernels_of(task: str) -> Loader:
     """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
-    return _LOADERS.get(task, load_search_kernels)
+    return _LOADERS.get(task, load_search_kernels if task in TASKS else load_host_kernels)
 
 
 #: Of the tasks that call other kernels than a search by layers.
 _LOADERS: dict[str, Loader] = {
-    **dict.fromkeys(HOST_TASKS, load_host_kernels),
     "before": load_retracting_kernels,
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,

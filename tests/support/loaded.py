@@ -23,8 +23,8 @@ def _noted(kept: Any, *types: Any) -> Any:
     return load_overload(kept, *types)
 
 
-def _then_works(job: Job, by_workers: bool) -> None:
-    load_kernels(job, by_workers)
+def _then_works(job: Job, by_hosts: bool) -> None:
+    load_kernels(job, by_hosts)
     found.append([])
 
 

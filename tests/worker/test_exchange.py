@@ -7,7 +7,6 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
-from tests.worker.test_shuffle import Steps
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
 from hakoiri.storage.layers.bitmap import Words
@@ -17,6 +16,7 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from hakoiri.worker.layers.ranges import Found, Work, merge_range
+from tests.support.steps import Steps
 
 DEPTH = 5
 

@@ -24,7 +24,7 @@ from hakoiri.worker.layers.ranges import (
     merge_range,
 )
 from tests.support.plain import lanes_by_the_book
-from tests.worker.test_shuffle import Steps, blocks_of, keys_of
+from tests.support.steps import Steps, keys_in
 
 PUZZLE = Klotski()
 DEPTH = 9
@@ -36,10 +36,6 @@ def bits_of(bitmap: Bitmap) -> list[Key]:
         return []
     bits = np.unpackbits(bitmap.words.view(np.uint8), bitorder="little")
     return [bitmap.base + place for place in np.flatnonzero(bits).tolist()]
-
-
-def keys_of_coded(coded: Coded, layout: Layout) -> list[Key]:
-    return keys_of(blocks_of(DEPTH, coded), layout)
 
 
 @pytest.mark.parametrize(
@@ -97,13 +93,13 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     marked = set(bits_of(mine)) if mine else set()
     coded = dict[int, set[Key]]()
     for number, blocks in put:
-        coded.setdefault(number, set()).update(keys_of_coded(blocks, U32))
+        coded.setdefault(number, set()).update(keys_in(blocks, DEPTH, U32))
     expected = {key + offset for key in keys for offset in offsets}
     if mine and not stays:
         assert mine.words is None
         within = {key for key in expected if mine.base <= key < mine.base + 64 * mine.length} - set(known)
         assert within <= coded[3]
-        assert keys_of_coded(put[-1][1], U32) == sorted(within)
+        assert keys_in(put[-1][1], DEPTH, U32) == sorted(within)
         marked, coded[3] = within, coded[3] - within
     if most_bytes:
         assert not any(coded.values())
@@ -155,15 +151,15 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
     everything = set(np.concatenate([*raw, *spilled, dots]).tolist())
     expected = sorted(everything - set(np.concatenate(known).tolist()))
     summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found(), known, keep))
-    assert keys_of_coded(coded, U32) == expected
+    assert keys_in(coded, DEPTH, U32) == expected
     goals = sum(key >> 28 == 10 for key in expected)
     assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
     assert keys.tolist() == (expected if keep else [])
     assert keys.dtype == np.uint32
     _, coded, _ = merge_range(PUZZLE, DEPTH, Work(found(), known, keep, [within]))
-    assert keys_of_coded(coded, U32) == sorted(set(expected) & set(within.tolist()))
+    assert keys_in(coded, DEPTH, U32) == sorted(set(expected) & set(within.tolist()))
     held = found()._replace(blocks=[])
-    whole = keys_of_coded(code_found(U32, DEPTH, held), U32)
+    whole = keys_in(code_found(U32, DEPTH, held), DEPTH, U32)
     assert whole == sorted(set(np.concatenate([*raw, dots]).tolist()))
     assert held.bitmap is None or held.bitmap.words is None
 

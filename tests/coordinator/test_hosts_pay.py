@@ -1,0 +1,76 @@
+"""Whether hosts make the large layers of a run: as the user says, or where they have twice the threads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import redis
+
+from hakoiri.coordinator.executors import hosts as hosts_module
+from hakoiri.coordinator.executors import opening, remote
+from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.layers.job import Explore
+from hakoiri.coordinator.runs.kinds import KINDS, kind_of
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.transport import connection, supervisor
+from hakoiri.worker.transport.connection import HostBeat
+
+
+def pool_of(wanted: int | None) -> HostPool:
+    made = HostPool.__new__(HostPool)
+    vars(made).update(_wanted=wanted, _redis=None)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("wanted", "threads", "pays"),
+    [
+        (None, [], False), (None, [3, 4], False), (None, [4, 4], True), (None, [8], True), (None, [7], False),
+        (0, [1], True), (0, [], True), (3, [1], True),
+    ],
+)  # fmt: skip
+def test_hosts_pay_with_twice_the_threads_or_where_they_are_asked_for(
+    wanted: int | None, threads: list[int], pays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    living = {f"host-{number}": HostBeat("1-a", count, "") for number, count in enumerate(threads)}
+    monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: living)
+    assert pool_of(wanted).pays(4) == pays
+
+
+@pytest.mark.parametrize("error", [redis.ConnectionError("cut"), redis.TimeoutError("slow")])
+def test_threads_need_not_wait_for_redis(error: redis.RedisError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def living(connection: object) -> None:
+        raise error
+
+    monkeypatch.setattr(hosts_module, "living_hosts", living)
+    assert not pool_of(None).pays(4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "by_hosts", "wanted"),
+    [(None, True, "None"), (0, True, "0"), (3, True, "3"), (-1, True, "none"), (None, False, "none")],
+)
+def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
+    asked: int | None, by_hosts: bool, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def nobody(*_: Any) -> Iterator[Any]:
+        yield set
+
+    made = SimpleNamespace(expect=lambda names: None, close=lambda: None)
+    monkeypatch.setattr(remote, "RemoteExecutor", lambda *_: made)
+    monkeypatch.setattr(connection, "connect", lambda url: None)
+    monkeypatch.setattr(supervisor, "supervised", nobody)
+    monkeypatch.setattr(hosts_module, "HostPool", lambda *given: str(given[-2]))
+    spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", hosts=asked)
+    with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver(), by_hosts) as context:
+        assert (context.hosts or "none") == wanted
+
+
+def test_only_explorations_are_kept_by_hosts() -> None:
+    """Other runs look into layers that lie here."""
+    assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts] == [Explore]
