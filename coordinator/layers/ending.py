@@ -43,20 +43,20 @@ def _require_total(search: LayeredSearch) -> None:
     if total is not None and found.exhausted and found.configurations != total:
         raise ContradictionError(
             f"{search.puzzle.name} reaches {total:,} configurations from any start, this run found "
-            f"{found.configurations:,}: a worker was wrong, or the puzzle is"
+            f"{found.configurations:,}: a host was wrong, or the puzzle is"
         )
 
 
 def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
     """Raise `ContradictionError` if moves of a whole undirected space are missing.
 
-    `flows` has for each layer the sum over the moves of the one before, ``None`` where no worker took part.
+    `flows` has for each layer the sum over the moves of the one before, ``None`` where it was not summed.
     """
     if search.current.size or not search.puzzle.undirected:
         return
     flows = [*flows, search.last_flow]
     if None not in flows and total_flow(filter(None, flows)):
         raise ContradictionError(
-            f"not every move that this run found is taken back by another: a worker left out some, or "
+            f"not every move that this run found is taken back by another: a host left out some, or "
             f"{search.puzzle.name} is not undirected"
         )

@@ -27,7 +27,7 @@ def worker_key(worker: str) -> str:
 
 
 def witness_name(url: str) -> str:
-    """The name of the connection by which a worker shows that the data Redis at `url` is at its own address."""
+    """The name of the connection by which a host shows that the data Redis at `url` is at its own address."""
     return f"hakoiri-data-{hashlib.sha256(url.encode()).hexdigest()[:32]}"
 
 
