@@ -3,7 +3,7 @@
 import random
 import zlib
 from collections.abc import Callable
-from functools import cache
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -19,12 +19,6 @@ from campaigns.mayhem.mutation import EDGES, mutated
 from campaigns.mayhem.records import read_records
 from campaigns.mayhem.replies import read_replies
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
-from hakoiri.coordinator.executors.company import Company
-from hakoiri.coordinator.executors.plane import Plane
-from hakoiri.coordinator.session.places import Places as WorkPlaces
-from hakoiri.coordinator.session.session import SilentObserver
-from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -32,19 +26,16 @@ from hakoiri.storage.layers.blocks import HEADER_BYTES, Block, code_keys, decode
 from hakoiri.storage.ledger.records import seal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.hosts.requests import HostMerged, HostRequest, as_array, read_answer
+from hakoiri.worker.hosts.wire import pack_message, unpack_message
 from hakoiri.worker.transport import payload
-from hakoiri.worker.transport.depots import MAIN, Depots, open_depot
-from hakoiri.worker.transport.lots import BLOCKS, Lot, Origin
+from hakoiri.worker.transport.connection import HostBeat, without_password
+from hakoiri.worker.transport.depots import open_depot
 from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
-from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from hakoiri.worker.transport.pieces import read_answer
-from hakoiri.worker.transport.rq_worker import TaskJob, _outcome
-from tests.support.engine import PlainRedis
+from hakoiri.worker.transport.rq_worker import TaskJob
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 120.0
-_DEPTH, _NO_KEYS = 14, np.empty(0, dtype=np.uint32)
 _CRC_BYTES = 4
 
 
@@ -60,11 +51,40 @@ def _arrays(chance: random.Random) -> None:
 
 
 def _answers(chance: random.Random) -> None:
-    numbers, where = np.arange(4, dtype=np.int64), np.array([0], dtype=np.int64)
-    firsts = np.array([5, 9, 300], dtype=np.uint32)
-    counts = np.array([1, 2, 3], dtype=np.int64)
-    answer: list[Any] = [numbers, where, firsts[:1], np.array([0, 1, 1], dtype=np.int64), firsts, counts, counts * 9]
-    read_answer(unpack_arrays(_sealed(pack_arrays(answer), chance)))
+    """What a host says of its part of a layer."""
+    fields = asdict(HostMerged(5, 1, "0" * 32, 300, 0, 0.5))
+    if chance.random() < 0.5:
+        fields[chance.choice(sorted(fields))] = chance.choice((None, -1, 2**63, 1.5, b"\xff", "x" * 99, [], {}, True))
+    answer = as_array(fields)
+    read_answer(HostMerged, answer if chance.random() < 0.5 else _changed(answer, chance))
+
+
+def _requests(chance: random.Random) -> None:
+    """What a host is asked, as somebody says who is no coordinator."""
+    fields = HostRequest({"run": "feed"}, ["den-1", "den-2"], 1, [0, 7], [0, 3, 9, 40], [0, 1, 0], 4)
+    request, *_ = arrays = fields.arrays(np.array([3, 9], dtype=np.uint32))
+    if chance.random() < 0.5:
+        arrays[0] = _changed(request, chance)
+    else:
+        _harm(arrays, chance)
+    HostRequest.of(arrays).cuts.table.sum()
+
+
+def _messages(chance: random.Random) -> None:
+    """What a host sends another, of which the receiver decodes the blocks."""
+    layout = LAYOUTS["u32"]
+    parts = [(number, code_keys(3, layout.pack([9 * number, 9 * number + 2]))) for number in range(3)]
+    arrays = unpack_arrays(pack_message(1, 0, parts))
+    for _ in range(chance.randint(1, 2)):
+        _harm(arrays, chance)
+    _, _, found = unpack_message(pack_arrays(arrays), layout)
+    for _, coded in found:
+        for block in coded.blocks(3):
+            decode(block, layout)
+
+
+def _changed(array: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any, Any]:
+    return np.frombuffer(mutated(array.tobytes(), chance), dtype=np.uint8)
 
 
 def _events(chance: random.Random) -> None:
@@ -96,50 +116,14 @@ def _blocks(chance: random.Random) -> None:
 
 
 def _beats(chance: random.Random) -> None:
-    """What lies under the names of workers, which say where they have a data Redis."""
-    server, company = PlainRedis(), Company(SilentObserver(), WorkPlaces())
-    server.beats = {mutated(b"den-17", chance): mutated(b"redis://:secret@10.0.0.1:6379/0", chance)}
-    depots = Depots(cast(redis.Redis, server))
-    (url,) = company.look(depots.main, None)
-    Plane(depots, DEFAULT, lambda call: call(), lambda text: None).announced([url])
+    """What lies under the names of hosts, which say where they have a data Redis."""
+    said = str(HostBeat("17-a", 4, "redis://:secret@10.0.0.1:6379/0")).encode()
+    beat = HostBeat.read(mutated(said, chance).decode(errors="replace"))
+    if beat is None:
+        raise TaskError("this is no beat of a host")
     # Without its colon nobody can know it for one.
-    assert ":secret" not in company.data_redis_of(*company.living), "a password is told"
-    open_depot(url).close()
-
-
-def _halves(chance: random.Random) -> None:
-    """What a worker is asked for where blocks lie in Redis, as somebody says who is no coordinator."""
-    spec, puzzle, held, asked = _half_of_a_step()
-    server, task = PlainRedis(), chance.choice(sorted(asked))
-    arrays = [*asked[task]]
-    for _ in range(chance.randint(1, 2)):
-        _harm(arrays, chance)
-    server.held = {**held, input_key("feed", "1.0"): pack_arrays(arrays)}
-    request = TaskRequest("feed", "1.0", 1, -1, 60, spec.as_dict(), {})
-    kind, why = _outcome(cast(redis.Redis, server), task, request, puzzle)
-    if kind != "done":
-        raise TaskError(f"{kind}: {why}")
-
-
-@cache
-def _half_of_a_step() -> tuple[PuzzleSpec, Puzzle, dict[str, bytes], dict[str, list[Any]]]:
-    """A puzzle, blocks of three of its layers by their keys in Redis, and how both halves of a step ask for them."""
-    spec, server = PuzzleSpec("klotski"), PlainRedis()
-    puzzle, layers, lots = spec.build(), [_NO_KEYS], []
-    layers.append(puzzle.keys([puzzle.start]))
-    while len(layers) < _DEPTH:
-        found = np.unique(puzzle.expand(layers[-1]).successors)
-        layers.append(np.setdiff1d(found, np.concatenate(layers[-2:])))
-    for number, keys in enumerate(layers[-3:]):
-        origin, coded = Origin("feed", 0, number, 0), code_keys(number, keys)
-        server.set(origin.key(BLOCKS), coded.data, ex=60)
-        lots.append(origin.lot(MAIN, BLOCKS, number, coded))
-    cuts, nothing = partition_by(layers[-1], 3).numbers, Lot.empty(puzzle.layout)
-    head, ends = np.array([0, len(layers[-2]), 2]), puzzle.layout.pack([0, puzzle.layout.greatest])
-    return spec, puzzle, server.held, {
-        "spread": [head, cuts, *lots[1], *lots[0], *nothing],
-        "gather": [np.array([2, 1]), ends, cuts, *lots[2], *lots[1], *lots[0]],
-    }  # fmt: skip
+    assert ":secret" not in without_password(beat.url), "a password is told"
+    open_depot(beat.url).close()
 
 
 def _harm(arrays: list[Any], chance: random.Random) -> None:
@@ -217,12 +201,13 @@ def _other_order(chance: random.Random) -> None:
 
 READERS: dict[str, Callable[[random.Random], None]] = {
     "arrays of a chunk": _arrays,
-    "answers": _answers,
+    "answers of hosts": _answers,
     "events": _events,
     "coded blocks": _blocks,
     "jobs": _jobs,
-    "what workers say of themselves": _beats,
-    "halves of steps": _halves,
+    "what hosts say of themselves": _beats,
+    "requests to hosts": _requests,
+    "messages between hosts": _messages,
     "arrays of the other byte order": _other_order,
     "replies of a data Redis": read_replies,
     "records of a run": read_records,
@@ -261,8 +246,7 @@ types; most of them behind a valid checksum, which anybody can compute. Each rea
 Hakoiri's, or read what it says; a coded block has as many increasing keys as it states. Any other exception, a signal
 or a hang is a fault.
 
-The arrays of *halves of steps* name blocks of other numbers or at other places than there are: a worker must do what
-they say, or report why it cannot. *Replies of a data Redis* follow the grammar of RESP, with wrong lengths, counts and
+*Replies of a data Redis* follow the grammar of RESP, with wrong lengths, counts and
 depths: the parser must keep to the bytes that were allowed, or report a failed connection. *Records of a run* have
 wrong fields, as a run of unknown origin may have: the run must be listed, and refused or read. *Arrays of the other
 byte order* must become the same bytes when sent, and the same numbers when read."""

@@ -1,10 +1,13 @@
-"""A server that speaks the protocol of Redis as far as it likes to."""
+"""A server that speaks the protocol of Redis as far as it likes to, and a Redis of the queue with forged beats."""
 
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Self
+from typing import Any, Self
+
+from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.names import witness_name
 
 
 class HostileRedis:
@@ -38,3 +41,28 @@ class HostileRedis:
                     words.append(asked.read(int(asked.readline()[1:]) + 2)[:-2])
                 begins = words[0].upper() in (b"AUTH", b"CLIENT", b"HELLO")
                 caller.sendall(b"+OK\r\n" if begins else self._says(words))
+
+
+class Told:
+    """The Redis of the queue, in which hosts say where they have data Redis, and who is connected from where."""
+
+    def __init__(self, *urls: str, seen: tuple[str, ...] = ("127.0.0.1:4711",), host: str = "127.0.0.1") -> None:
+        self.urls = list(urls)
+        self._clients = [{"name": witness_name(url), "addr": addr} for url in urls for addr in seen]
+        self._host = host
+
+    def smembers(self, name: str) -> set[bytes]:
+        """The hosts."""
+        return {f"den-{number}".encode() for number in range(len(self.urls))}
+
+    def mget(self, names: list[str]) -> list[bytes]:
+        """What they say."""
+        return [str(HostBeat("7-a", 2, url)).encode() for url in self.urls]
+
+    def client_list(self) -> list[dict[str, str]]:
+        """The connections of hosts to it."""
+        return self._clients
+
+    def get_connection_kwargs(self) -> dict[str, Any]:
+        """How this process reaches it."""
+        return {"host": self._host}

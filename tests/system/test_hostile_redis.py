@@ -3,8 +3,7 @@
 import resource
 import zlib
 from collections.abc import Callable
-from contextlib import closing
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import redis
@@ -12,22 +11,18 @@ from rq.exceptions import NoSuchJobError
 
 from hakoiri.coordinator.executors import company
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.executors.plane import Plane
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
-from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import DepotLostError, PayloadError
 from hakoiri.worker.transport import depots, values
-from hakoiri.worker.transport.connection import connect, get_bytes
+from hakoiri.worker.transport.connection import connect, get_bytes, get_popped
 from hakoiri.worker.transport.depots import DATA_NETWORKS, Depots, depot_number, open_depot, require_networks
 from hakoiri.worker.transport.messages import MsgpackSerializer
-from hakoiri.worker.transport.names import QUEUE, WORKERS, witness_name, worker_key
-from hakoiri.worker.transport.pieces import _read, _Stretch
+from hakoiri.worker.transport.names import QUEUE, WORKERS, worker_key
 from hakoiri.worker.transport.rq_worker import TaskJob
-from tests.support.engine import PlainRedis
-from tests.support.hostile import HostileRedis
+from tests.support.hostile import HostileRedis, Told
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import wait_until
@@ -37,22 +32,9 @@ MEGABYTE = 1 << 20
 Call = Callable[[redis.Redis], object]
 
 
-class Told(PlainRedis):
-    """The one Redis, in which somebody has said that workers have data Redis, and who is connected from where."""
-
-    def __init__(self, *urls: str, seen: tuple[str, ...] = ("127.0.0.1:4711",), host: str = "127.0.0.1") -> None:
-        super().__init__()
-        self.beats = {f"hakoiri:worker:den-{number}".encode(): url.encode() for number, url in enumerate(urls)}
-        self._clients = [{"name": witness_name(url), "addr": addr} for url in urls for addr in seen]
-        self._host = host
-
-    def client_list(self) -> list[dict[str, str]]:
-        """The connections of workers to it."""
-        return self._clients
-
-    def get_connection_kwargs(self) -> dict[str, Any]:
-        """How this process reaches it."""
-        return {"host": self._host}
+def depots_of(url: str) -> Depots:
+    """Those of a process whose Redis says that a host has a data Redis at a URL, and shows it."""
+    return Depots(cast(redis.Redis, Told(url)))
 
 
 # A data Redis that is none
@@ -62,8 +44,8 @@ def get(depot: redis.Redis) -> object:
     return get_bytes(depot, "x")
 
 
-def read(depot: redis.Redis) -> object:
-    return _read(depot, [_Stretch("x", 0, 1)])
+def pop(depot: redis.Redis) -> object:
+    return get_popped(depot, "x", 0.1)
 
 
 def expire(depot: redis.Redis) -> object:
@@ -85,7 +67,7 @@ SAYINGS: dict[str, tuple[Call, bytes]] = {
     "a map with a list for a key": (get, b"%1\r\n*0\r\n*0\r\n"),
     "a number of many digits": (get, b":" + b"9" * 9_000 + b"\r\n"),
     "another type": (get, b":5\r\n"),
-    "a list for bytes": (read, b"*1\r\n$1\r\nx\r\n"),
+    "another list": (pop, b"*1\r\n$1\r\nx\r\n"),
     "a redirection that is none": (get, b"-MOVED\r\n"),
     "a replica": (expire, b"-READONLY You can't write against a read only replica.\r\n"),
     "no words": (get, b"\r\n"),
@@ -97,28 +79,12 @@ def test_whatever_a_data_redis_says_is_lost(wrong: str) -> None:
     """And nothing else: no other exception, no memory, no time."""
     call, saying = SAYINGS[wrong]
     with HostileRedis(lambda _: saying) as hostile:
-        there, notes = Depots(cast(redis.Redis, Told(hostile.url))), list[str]()
-        plane = Plane(there, DEFAULT, lambda call: call(), notes.append)
-        plane.announced([hostile.url])
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        with closing(plane):
-            assert plane.call(depot_number(hostile.url), call) is None
+        there, before = depots_of(hostile.url), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for words in ("does not answer", "has just not answered"):
+            with pytest.raises(DepotLostError, match=words), there.reach(depot_number(hostile.url)) as depot:
+                call(depot)
         assert hostile.callers == 1
-    assert plane.left_out() == [depot_number(hostile.url)]
-    assert "does not answer" in notes[0]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000, "memory is taken, in kB"
-
-
-@pytest.mark.parametrize("words", ["maxmemory:abc", "maxmemory:-5", "maxmemory:1e400", "used_memory:5,x=1", "", "\xff"])
-def test_a_data_redis_whose_figures_are_none_is_lost(words: str) -> None:
-    said = f"{words}\r\n".encode("latin-1")
-    with HostileRedis(lambda _: b"$%d\r\n%b\r\n" % (len(said), said)) as hostile:
-        plane = Plane(Depots(cast(redis.Redis, Told(hostile.url))), DEFAULT, lambda call: call(), lambda text: None)
-        with closing(plane):
-            plane.announced([hostile.url])
-            # The one Redis has no limit.
-            plane.measure(lambda depot: 0)
-    assert plane.left_out() == [depot_number(hostile.url)]
 
 
 def test_a_data_redis_that_drips_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +92,8 @@ def test_a_data_redis_that_drips_is_lost(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(depots, "_ANSWER_SECONDS", 0.0)
     monkeypatch.setattr(values, "_LEAST_PACE", 1e9)
     with HostileRedis(lambda _: b"$3\r\nabc\r\n") as hostile:
-        there = Depots(cast(redis.Redis, Told(hostile.url)))
+        there = depots_of(hostile.url)
         with (
-            closing(there),
             pytest.raises(DepotLostError, match="does not answer"),
             there.reach(depot_number(hostile.url), 3) as depot,
         ):
@@ -137,11 +102,11 @@ def test_a_data_redis_that_drips_is_lost(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_was_asked_for_is_given() -> None:
     value = bytes(3 * MEGABYTE)
-    with HostileRedis(lambda _: b"$%d\r\n%b\r\n" % (len(value), value)) as friendly:
-        plane = Plane(Depots(cast(redis.Redis, Told(friendly.url))), DEFAULT, lambda call: call(), lambda text: None)
-        with closing(plane):
-            plane.announced([friendly.url])
-            assert plane.call(depot_number(friendly.url), get, len(value)) == value
+    with (
+        HostileRedis(lambda _: b"$%d\r\n%b\r\n" % (len(value), value)) as friendly,
+        depots_of(friendly.url).reach(depot_number(friendly.url), len(value)) as depot,
+    ):
+        assert get(depot) == value
 
 
 # Addresses
@@ -149,11 +114,10 @@ def test_what_was_asked_for_is_given() -> None:
 
 def reached(main: Told, url: str) -> bool:
     """Whether this process would connect to a data Redis."""
-    with closing(Depots(cast(redis.Redis, main))) as there:
-        try:
-            return bool(there.open(depot_number(url)))
-        except DepotLostError:
-            return False
+    try:
+        return bool(Depots(cast(redis.Redis, main))._open(depot_number(url)))
+    except DepotLostError:
+        return False
 
 
 HERE, THERE = "redis://:secret@127.0.0.1:6380/0", "redis://:secret@203.0.113.7:6380/0"
@@ -179,24 +143,24 @@ HERE, THERE = "redis://:secret@127.0.0.1:6380/0", "redis://:secret@203.0.113.7:6
         ("redis://localhost:6380/0", ("127.0.0.1:4711",), "127.0.0.1", False),
     ],
 )
-def test_only_a_data_redis_that_a_worker_of_its_host_shows_is_connected_to(
+def test_only_a_data_redis_that_its_host_shows_is_connected_to(
     url: str, seen: tuple[str, ...], host: str, goes: bool
 ) -> None:
     assert reached(Told(url, seen=seen, host=host), url) == goes
 
 
 def test_another_data_redis_of_a_host_is_not_shown_by_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else who writes the port of another service into the beat of an honest worker."""
+    """Somebody else who writes the port of another service into the beat of an honest host."""
     main = Told(THERE, seen=("203.0.113.7:4711",), host="203.0.113.1")
     forged = THERE.replace("6380", "22")
-    main.beats = {name: forged.encode() for name in main.beats}
+    main.urls = [forged]
     assert not reached(main, forged)
     for allowed, goes in (("203.0.113.0/24", True), ("203.0.113.7", True), ("10.0.0.0/8, x.example", False)):
         monkeypatch.setenv(DATA_NETWORKS, allowed)
         require_networks(allowed)
         assert reached(main, forged) == goes
     named = "redis://x.example:6380/0"
-    main.beats = {b"hakoiri:worker:den": named.encode()}
+    main.urls = [named]
     assert reached(main, named)
 
 

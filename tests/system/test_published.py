@@ -14,7 +14,6 @@ from unittest.mock import patch
 
 import pytest
 
-from hakoiri.coordinator.executors.lying import Lying
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
@@ -72,11 +71,6 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
         if not way.spilling:
             # A machine that does much else would put on disk what has been under way for some seconds.
             stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=float("inf")))
-        if way.workers and way.spilling:
-            # About a tenth of the pieces of the widest layer.
-            stack.enter_context(
-                patch.object(Lying, "share", lambda _: (space.configurations or 0) // space.part + 10_000)
-            )
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 

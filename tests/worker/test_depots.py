@@ -1,32 +1,13 @@
 """Data Redis, as hosts say where they are: what cannot be one is lost, and harms nobody."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import redis
 
 from hakoiri.worker.errors import DepotLostError
-from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
-
-
-class Told:
-    """The Redis of the queue, in which one host says what it likes."""
-
-    def __init__(self, url: str) -> None:
-        self._beat = str(HostBeat("7-a", 2, url)).encode()
-
-    def smembers(self, name: str) -> set[bytes]:
-        """The hosts."""
-        return {b"odd"}
-
-    def mget(self, names: list[str]) -> list[bytes]:
-        """What they say."""
-        return [self._beat]
-
-    def client_list(self) -> list[dict[str, Any]]:
-        """Nobody shows where it is."""
-        return []
+from tests.support.hostile import Told
 
 
 @pytest.mark.parametrize(
@@ -35,7 +16,7 @@ class Told:
 )
 def test_an_address_that_is_none_or_not_shown_harms_nobody(url: str) -> None:
     """Whoever may write into Redis may write it there."""
-    depots = Depots(cast(redis.Redis, Told(url)))
+    depots = Depots(cast(redis.Redis, Told(url, seen=())))
     with pytest.raises(DepotLostError) as raised, depots.reach(depot_number(url)):
         pytest.fail("it was connected to")
     assert "secret" not in str(raised.value)

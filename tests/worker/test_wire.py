@@ -192,6 +192,14 @@ def test_a_message_of_other_arrays_is_refused(what: int, wrong: np.ndarray) -> N
         unpack_message(pack_arrays(arrays), layout)
 
 
+def test_bytes_of_another_shape_are_refused() -> None:
+    """As many as there should be."""
+    layout = LAYOUTS["u64"]
+    *arrays, data = unpack_arrays(pack_message(1, 5, some_blocks(layout, 3, 4)))
+    with pytest.raises(PayloadError, match="arrays are of other types"):
+        unpack_message(pack_arrays([*arrays, data.reshape(-1, 1)]), layout)
+
+
 def test_blocks_of_another_length_are_refused() -> None:
     layout = LAYOUTS["u64"]
     *arrays, lengths, data = unpack_arrays(pack_message(1, 5, some_blocks(layout, 3, 4)))

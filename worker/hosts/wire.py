@@ -183,7 +183,7 @@ def _split_ranges(
     """The blocks of each range, as arrays bring them; `PayloadError` where these do not fit together."""
     numbers = (ranges, counts, lengths)
     sized = all(each.dtype == np.int64 and each.shape == (len(firsts),) for each in numbers)
-    if not sized or not layout.holds(firsts) or data.dtype != np.uint8:
+    if not sized or not layout.holds(firsts) or data.dtype != np.uint8 or data.ndim != 1:
         raise PayloadError("a message of another host is not readable: its arrays are of other types")
     if (lengths < 0).any() or int(lengths.sum()) != len(data):
         raise PayloadError("a message of another host is not readable: its blocks have other lengths")
