@@ -134,7 +134,7 @@ class LayerStep(ABC):
         found = Partial.from_record(fields) if fields is not None else None
         if found is not None and found.depth == self._depth:
             self._partial, self._at = found, int(found.at, 16) if found.at else None
-            self._partition = Partition.from_dict(found.partition)
+            self._partition = Partition.unpack(found.partition, self._layout)
             self._spill.restore(found.spilled)
             if found.merged:
                 self._held.pieces = None
@@ -144,7 +144,7 @@ class LayerStep(ABC):
             # Of the layer before, or of an earlier version, which cut the layer in another way.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
-        self._partial = Partial(self._depth, self._partition.as_dict(), flow=0 if self._sums else None)
+        self._partial = Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
 
     @property
     def _sums(self) -> bool:

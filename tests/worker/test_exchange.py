@@ -86,7 +86,7 @@ def test_bitmaps_are_part_of_their_ranges(bits: str, tmp_path: Path) -> None:
 def test_bitmaps_of_all_ranges_are_put_together(tmp_path: Path) -> None:
     """Each key of a bitmap is in one range, wherever ranges are cut within a word."""
     keys = list(range(100, 9_000, 3))
-    exchange = Exchange(Partition(50, 1, (1_000, 1_001, 2_017)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
+    exchange = Exchange(Partition(U32, (2_100, 2_102, 4_134)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
     assert exchange.plan_bitmaps(U32.pack(keys), 10 * len(keys), 1 << 20, 6)
     assert len(exchange.whole) == 3
     for part, bitmap in enumerate(exchange.whole[:2]):
@@ -100,7 +100,7 @@ def test_bitmaps_of_all_ranges_are_used_again(tmp_path: Path) -> None:
     """When they are empty, and no range has a part of a word."""
     keys, spare = U32.pack(list(range(100, 9_000, 3))), list[Words]()
     for cut, again in ((1_024, False), (2_048, True), (2_049, True), (2_048, False)):
-        exchange = Exchange(Partition(0, 0, (cut,)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
+        exchange = Exchange(Partition(U32, (cut,)), DEPTH, Spill(tmp_path, U32, DEPTH), 0)
         assert exchange.plan_bitmaps(keys, 10 * len(keys), 1 << 20, 4, spare)
         assert any(np.shares_memory(bitmap.fill(), words) for bitmap in exchange.whole for words in spare) == again
         assert not any(bitmap.fill().any() for bitmap in exchange.whole)
@@ -154,7 +154,7 @@ def test_who_waits_for_another_host_takes_blocks_in_meanwhile(tmp_path: Path) ->
         arrived.append(number)
 
     keys = code_keys(DEPTH, U32.pack([5_000]))
-    exchange = Exchange(Partition(0, 0, (4_096,)), DEPTH, Spill(tmp_path, U32, DEPTH), 1 << 20, {0}, send)
+    exchange = Exchange(Partition(U32, (4_096,)), DEPTH, Spill(tmp_path, U32, DEPTH), 1 << 20, {0}, send)
     sender = Thread(target=exchange.put, args=(0, code_keys(DEPTH, U32.pack([7]))), daemon=True)
     sender.start()
     taker = Thread(target=exchange.put, args=(1, keys), daemon=True)

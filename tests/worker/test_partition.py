@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
+from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from tests.support.plain import any_keys, layouts
 
@@ -26,10 +27,10 @@ def samples(draw: st.DrawFn) -> tuple[Layout, list[Key]]:
     return layout, sorted(draw(st.lists(keys, min_size=1, max_size=60)))
 
 
-def near_bounds(partition: Partition, layout: Layout) -> list[Key]:
-    bounds = [bound for number in range(partition.ranges) for bound in partition.bounds(number, layout)]
+def near_bounds(partition: Partition) -> list[Key]:
+    bounds = [bound for number in range(partition.ranges) for bound in partition.bounds(number)]
     found = {bound + step for bound in bounds for step in (-1, 0, 1)}
-    return [key for key in found if 0 <= key <= layout.greatest]
+    return [key for key in found if 0 <= key <= partition.layout.greatest]
 
 
 @given(samples(), st.integers(1, 40), st.data())
@@ -49,11 +50,11 @@ def test_every_key_falls_into_the_range_that_holds_it(
 ) -> None:
     layout, sample = drawn
     partition = partition_by(layout.pack(sample), ranges)
-    bounds = [partition.bounds(number, layout) for number in range(partition.ranges)]
+    bounds = [partition.bounds(number) for number in range(partition.ranges)]
     assert 1 <= partition.ranges <= ranges
     assert (bounds[0][0], bounds[-1][1]) == (0, layout.greatest + 1)
     assert all(one[1] == other[0] and one[0] < one[1] for one, other in pairwise([*bounds, (layout.greatest + 1, 0)]))
-    keys = [*sample, *near_bounds(partition, layout), *(sample[0] ^ 1 << bit for bit in range(0, layout.bits, 9))]
+    keys = [*sample, *near_bounds(partition), *(sample[0] ^ 1 << bit for bit in range(0, layout.bits, 9))]
     if data is not None:
         keys += data.draw(st.lists(any_keys(layout), max_size=60))
         keys = data.draw(st.permutations(keys))
@@ -71,21 +72,24 @@ def test_every_key_falls_into_the_range_that_holds_it(
 def test_a_partition_survives_its_record(drawn: tuple[Layout, list[Key]], ranges: int) -> None:
     layout, sample = drawn
     partition = partition_by(layout.pack(sample), ranges)
-    again = Partition.from_dict(partition.as_dict())
+    again = Partition.unpack(partition.packed, layout)
     assert again == partition
     assert again.table.tolist() == partition.table.tolist()
-    numbers = [
-        value for field in partition.as_dict().values() for value in (field if isinstance(field, list) else [field])
-    ]
-    assert all(0 <= number < 2**63 for number in numbers)
+
+
+@pytest.mark.parametrize(
+    "packed", [b"\0" * 4, b"\0\0\0\5" * 2, b"\0\0\0\5\0\0\0\4", b"abc", [5], None, b"\0\0\0\5" * 4_096]
+)
+def test_what_cuts_no_keys_is_refused(packed: object) -> None:
+    with pytest.raises(PayloadError):
+        Partition.unpack(packed, U32)  # type: ignore[arg-type]
 
 
 @every_layout
 @pytest.mark.parametrize("spread", [1, 3, 1_000, "all"])
 def test_ranges_hold_about_equally_many_keys(spread: int | str, layout: Layout) -> None:
     step = layout.greatest // 20_001 if spread == "all" else int(spread)
-    # Far above 2**62, keys that lie close together are not told apart.
-    base = 0 if spread == "all" else min(layout.greatest, 2**62) // 5
+    base = 0 if spread == "all" else layout.greatest // 5
     keys = [base + number * step for number in range(20_000)]
     partition = partition_by(layout.pack(keys[::10]), 16)
     assert partition.ranges == 16
@@ -96,11 +100,21 @@ def test_ranges_hold_about_equally_many_keys(spread: int | str, layout: Layout) 
 
 
 @every_layout
+def test_keys_that_crowd_in_few_places_are_cut_there(layout: Layout) -> None:
+    crowds = [layout.greatest // 7, layout.greatest // 2, layout.greatest - 5_000]
+    keys = [crowd + number for crowd in crowds for number in range(4_000)]
+    partition = partition_by(layout.pack(keys[::10]), 24)
+    _, ends = scatter(layout.pack(keys), partition.table)
+    assert partition.ranges == 24
+    assert np.diff([0, *ends.tolist()]).max() < 12_000 // 24 * 1.2
+
+
+@every_layout
 def test_one_key_is_one_range(layout: Layout) -> None:
     for key in (0, 1, layout.greatest):
         partition = partition_by(layout.pack([key] * 5), 9)
         assert partition.ranges == 1
-        assert partition.bounds(0, layout) == (0, layout.greatest + 1)
+        assert partition.bounds(0) == (0, layout.greatest + 1)
 
 
 @every_layout

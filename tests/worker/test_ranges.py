@@ -88,7 +88,7 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     assert size == len(keys)
     assert flow == (flow_of(puzzle, U32.pack(keys), puzzle.expand(U32.pack(keys))) if sums_flow else None)
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
-        low, high = partition.bounds(number, U32)
+        low, high = partition.bounds(number)
         assert all(low <= key < high for key in scattered[begin:end].tolist())
     marked = set(bits_of(mine)) if mine else set()
     coded = dict[int, set[Key]]()
@@ -106,7 +106,7 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     else:
         assert not len(scattered)
     for number, found in coded.items():
-        low, high = partition.bounds(number, U32)
+        low, high = partition.bounds(number)
         assert all(low <= key < high for key in found)
     others = set(scattered.tolist()).union(*coded.values())
     gone = set(known) if mine and not stays else set()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import U32, Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.readers import HeldLayer, Layer
@@ -27,7 +27,7 @@ from hakoiri.worker.layers.ranges import Expanded, Expansion, Frontier
 
 _Made = TypeVar("_Made")
 #: Ranges without a part of a word, of the 181,440 numbers of the 3x3 tiles.
-RANGES = Partition(0, 6, tuple(range(200, 2_800, 200)))
+RANGES = Partition(U32, tuple(range(200 << 6, 2_800 << 6, 200 << 6)))
 
 
 class Free:

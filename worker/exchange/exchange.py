@@ -46,7 +46,7 @@ class Exchange:
     ) -> None:  # fmt: skip
         self._layout, self._spill, self._most_coded = spill.layout, spill, most_coded
         self.partition, self.depth, self.away, self._send = partition, depth, away, send
-        self.bounds = [partition.bounds(number, self._layout) for number in range(partition.ranges)]
+        self.bounds = [partition.bounds(number) for number in range(partition.ranges)]
         self._parts: list[list[Keys]] = [[] for _ in self.bounds]
         self._coded: list[list[Coded]] = [[] for _ in self.bounds]
         self._coded_bytes, self._lock = 0, Lock()

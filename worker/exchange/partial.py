@@ -11,7 +11,7 @@ from hakoiri.worker.tasks import Array
 
 @dataclass(frozen=True)
 class Partial:
-    """What is done of a layer.
+    """What is done of a layer, of which `partition` has the ranges (`Partition.packed`).
 
     `expanded` counts keys of U(N) whose successors are durable in the spill files, in order, and `at` is the next of
     them, as hexadecimal text, where that is known; `merged` counts ranges of U(N+1).
@@ -20,7 +20,7 @@ class Partial:
     """
 
     depth: Depth
-    partition: dict[str, Any]
+    partition: bytes
     expanded: int = 0
     at: str = ""
     merged: int = 0
@@ -38,7 +38,8 @@ class Partial:
     def from_record(cls, fields: dict[str, Any]) -> Self | None:
         """The inverse of ``asdict``; ``None`` for what another version has left."""
         spilled = SpillFiles.from_record(fields["spilled"])
-        return None if spilled is None else cls(**fields | {"spilled": spilled})
+        known = spilled is not None and isinstance(fields["partition"], bytes)
+        return cls(**fields | {"spilled": spilled}) if known else None
 
     def plus(self, summary: Array, stored: int, index: int) -> Self:
         """With a merged piece: its size, goals and lanes of its digest; its bytes, and the index of all blocks then."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgpack
 import numpy as np
 
+from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.storage.layers.digest import digest_text, lanes_in
 from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.worker.errors import PayloadError
@@ -38,7 +39,7 @@ class HostRequest:
     hosts: list[str]
     me: int
     depots: list[int]
-    partition: list[int]
+    partition: bytes
     owners: list[int]
     depth: Depth
     attempt: int = 0
@@ -51,8 +52,8 @@ class HostRequest:
 
     @cached_property
     def cuts(self) -> Partition:
-        """The ranges; `PayloadError` for numbers that cut no keys."""
-        return Partition.of_numbers(np.array(self.partition, dtype=np.int64))
+        """The ranges; `PayloadError` for bytes that cut no keys."""
+        return Partition.unpack(self.partition, LAYOUTS[self.manifest["layout"]])
 
     @property
     def mine(self) -> frozenset[int]:
@@ -69,15 +70,16 @@ class HostRequest:
         """The inverse, without the keys; `PayloadError` for anything else."""
         try:
             found = cls(**all_fields(cls, of_array(chunk[0])))
+            ranges = found.cuts.ranges
         except (TypeError, KeyError, LookupError) as error:
             raise PayloadError(f"a request is not readable: {error}") from error
-        lists = (found.depots, found.partition, found.owners, found.expected)
+        lists = (found.depots, found.owners, found.expected)
         if not all(type(each) is int for values in lists for each in values):
             raise PayloadError("a request is not readable: its lists hold other things than numbers")
         hosts = len(found.hosts)
         if not 0 <= found.me < hosts == len(found.depots) or not all(0 <= owner < hosts for owner in found.owners):
             raise PayloadError("a request is not readable: it is for none of its hosts")
-        if len(found.partition) != len(found.owners) + 1:
+        if ranges != len(found.owners):
             raise PayloadError("a request is not readable: its ranges are not those of its hosts")
         if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, found.round, *found.expected, 0) < 0:
             raise PayloadError("a request is not readable: a number of it is out of bounds")

@@ -1,94 +1,91 @@
 """The key space cut into ranges, so that each can be merged by itself: which range a key belongs to, and its bounds.
 
-A key's *cell* is the key shifted right, less a base, kept within 0 and the number of cells less one; a table gives the
-range of each cell. So finding a range is one look-up, and ranges are cut where cells are.
+Ranges are cut at keys. A key's *cell* is the key shifted right, less a base, kept within 0 and the number of cells less
+one; a table says how many cuts lie before each cell. Most cells have none inside, so finding a range is one look-up;
+else the cuts in the cell are searched.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
+from hakoiri.puzzles.keys.order import is_increasing
 from hakoiri.worker.errors import PayloadError
 
-#: A table of 2^13 cells of two bytes stays in the first-level cache.
+#: A table of 2^13 cells stays in the second-level cache.
 _CELL_BITS = 13
 _MOST_RANGES = 1 << 12
 _WORD_BITS = 64
-#: No key has more bits.
-_MOST_SHIFT = 256
 #: Most bits of the number of a cell before its base is subtracted.
 _CELL_NUMBER_BITS = 62
+#: What a table has before its cells: base, shift, how many cuts.
+_HEAD = 3
+#: Cuts so far apart may be moved to where words of bitmaps begin, with ranges as even as before.
+_FAR_APART = 64 * _WORD_BITS
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Ranges of keys: range r holds the cells ``cuts[r - 1] <= cell < cuts[r]``; the outer ones are open."""
+    """Ranges of keys of a `layout`: range r holds ``cuts[r - 1] <= key < cuts[r]``; the outer ones are open."""
 
-    base: int
-    shift: int
-    cuts: tuple[int, ...]
+    layout: Layout
+    cuts: tuple[Key, ...]
 
     @property
     def ranges(self) -> int:
         return len(self.cuts) + 1
 
-    def bounds(self, number: int, layout: Layout) -> tuple[Key, Key]:
+    def bounds(self, number: int) -> tuple[Key, Key]:
         """The keys of a range: low <= key < high."""
-        low = 0 if number == 0 else (self.base + self.cuts[number - 1]) << self.shift
-        high = layout.greatest + 1 if number == len(self.cuts) else (self.base + self.cuts[number]) << self.shift
-        return low, high
+        ends = (0, *self.cuts, self.layout.greatest + 1)
+        return ends[number], ends[number + 1]
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """[base, shift, the range of each cell...]: what the kernels take."""
-        cells = np.arange(1 << _CELL_BITS)
-        ranges = np.searchsorted(np.array(self.cuts, dtype=np.int64), cells, side="right")
-        return np.concatenate([np.array([self.base, self.shift], dtype=np.int64), ranges])
+        """[base, shift, number of cuts, cuts before each cell, all cuts, the words of each cut]: for the kernels."""
+        least, greatest = (self.cuts[0], self.cuts[-1]) if self.cuts else (0, 0)
+        span = greatest - least
+        shift = max(0, span.bit_length() - _CELL_BITS, greatest.bit_length() - _CELL_NUMBER_BITS)
+        # The first cell may be cut by the least key, so the span may reach one cell more.
+        shift += (greatest >> shift) - (least >> shift) >= 1 << _CELL_BITS
+        base = least >> shift
+        cells = np.array([(cut >> shift) - base for cut in self.cuts], dtype=np.int64)
+        before = np.searchsorted(cells, np.arange((greatest >> shift) - base + 1))
+        words = self.layout.pack(self.cuts).astype(np.uint64).view(np.int64).reshape(-1)
+        return np.concatenate([[base, shift, len(self.cuts)], before, [len(self.cuts)], words])
 
-    @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """As they are sent to workers: the base, the shift, the cuts."""
-        return np.array([self.base, self.shift, *self.cuts], dtype=np.int64)
+    @property
+    def packed(self) -> bytes:
+        """As it is stored and sent: the cuts, most significant byte first."""
+        return self.layout.big_endian(self.layout.pack(self.cuts))
 
     @classmethod
-    def of_numbers(cls, numbers: NDArray[np.int64]) -> "Partition":
-        """The inverse; `PayloadError` for numbers that cut no keys."""
-        base, shift, *cuts = numbers.tolist() if len(numbers) > 1 else (-1, 0)
-        cells = pairwise([0, *cuts, 1 << _CELL_BITS])
-        fits = 0 <= base < 1 << _CELL_NUMBER_BITS and 0 <= shift < _MOST_SHIFT
-        if not fits or any(cut >= following for cut, following in cells):
+    def unpack(cls, packed: bytes, layout: Layout) -> "Partition":
+        """The inverse; `PayloadError` for bytes that cut no keys."""
+        if not isinstance(packed, bytes) or len(packed) % layout.bytes or len(packed) >= _MOST_RANGES * layout.bytes:
+            raise PayloadError("ranges are not readable: their cuts are no keys")
+        size = layout.bytes
+        cuts = tuple(int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))
+        if cuts and (cuts[0] == 0 or not is_increasing(layout.pack(cuts))):
             raise PayloadError("ranges are not readable: their cuts do not increase")
-        return cls(base, shift, tuple(cuts))
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"base": self.base, "shift": self.shift, "cuts": list(self.cuts)}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> "Partition":
-        return cls(fields["base"], fields["shift"], tuple(fields["cuts"]))
+        return cls(layout, cuts)
 
 
 def partition_by(sample: Keys, ranges: int) -> Partition:
     """About `ranges` ranges of about equally many keys each, if the keys are distributed as in the sorted `sample`."""
-    values = ints(sample[[0, -1]])
-    least, span = values[0], values[-1] - values[0]
-    shift = max(0, span.bit_length() - _CELL_BITS, values[-1].bit_length() - _CELL_NUMBER_BITS)
-    # The first cell may be cut by the least key, so the span may reach one cell more.
-    shift += (values[-1] >> shift) - (least >> shift) >= 1 << _CELL_BITS
-    base = least >> shift
-    if sample.ndim == 1:
-        cells = (sample.astype(np.uint64) >> np.uint64(shift)).astype(np.int64) - base
-    else:
-        cells = np.array([(value >> shift) - base for value in ints(sample)], dtype=np.int64)
     ranges = min(ranges, _MOST_RANGES)
-    wanted = cells[(np.arange(1, ranges) * len(cells)) // ranges]
-    return Partition(base, shift, tuple(int(cut) for cut in np.unique(wanted[wanted > 0])))
+    places = (np.arange(1, ranges) * len(sample)) // ranges
+    least = ints(sample[:1])[0]
+    cuts = sorted({cut for cut in ints(sample[places]) if cut > least})
+    if all(following - cut >= _FAR_APART for cut, following in pairwise([least, *cuts])):
+        # Bitmaps then have no word in common.
+        cuts = [cut - cut % _WORD_BITS for cut in cuts]
+    return Partition(layout_of(sample), tuple(cuts))
 
 
 @jit
@@ -119,12 +116,32 @@ def _cell(keys: Keys, index: int, base: int, shift: int, most: int) -> int:
 
 
 @jit
+def _is_below(keys: Keys, index: int, table: NDArray[np.int64], place: int) -> bool:
+    """Whether a key is less than the cut whose words begin at a place of the table."""
+    if keys.ndim == 1:
+        return bool(np.uint64(keys[index]) < np.uint64(table[place]))
+    for word in range(keys.shape[1]):
+        cut = np.uint64(table[place + word])
+        if keys[index, word] != cut:
+            return bool(keys[index, word] < cut)
+    return False
+
+
+@jit
 def _count(keys: Keys, table: NDArray[np.int64], places: NDArray[np.uint16], ends: NDArray[np.int64]) -> None:
-    most = len(table) - 3
-    base = table[0]
-    shift = table[1]
+    base, shift, cuts = table[0], table[1], table[2]
+    words = 1 if keys.ndim == 1 else keys.shape[1]
+    first = len(table) - cuts * words
+    most = first - _HEAD - 2
     for index in range(len(keys)):
-        number = table[2 + _cell(keys, index, base, shift, most)]
+        cell = _HEAD + _cell(keys, index, base, shift, most)
+        number, after = table[cell], table[cell + 1]
+        while number < after:
+            middle = (number + after) // 2
+            if _is_below(keys, index, table, first + middle * words):
+                after = middle
+            else:
+                number = middle + 1
         places[index] = number
         ends[number] += 1
 
@@ -144,7 +161,7 @@ def _scatter(keys: Keys, places: NDArray[np.uint16], nexts: NDArray[np.int64], s
 
 def scatter(keys: Keys, table: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
     """The keys put together by ranges, in no order within each, and where each range ends; `table` is a partition's."""
-    ranges = int(table[2:].max()) + 1
+    ranges = int(table[2]) + 1
     places = np.empty(len(keys), dtype=np.uint16)
     ends = np.zeros(ranges, dtype=np.int64)
     _count(keys, table, places, ends)
