@@ -69,7 +69,9 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
         passed |= {"put"}
     if manner == "starving" and directed == "no" and keys in ("clumped", "spread"):
         passed |= {"append"}
-    if manner in ("crowded", "spilling", "starving") and keys == "clumped":
+    # The sample says where keys crowd, and not where older ones do.
+    crowded = ("crowded", "spilling", "starving") if directed == "yes" else ("starving",)
+    if manner in crowded and keys == "clumped":
         passed |= {"cut_again"}
     if manner in ("spilling", "starving") and directed == "yes":
         passed |= {"_put_away"}

@@ -115,6 +115,7 @@ def test_a_search_may_be_interrupted_at_any_check(
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options = options | {"size": "900" if options["directed"] == "no" else "400"}
     resources = manners("starving")
     pieces = calls_of([(Exchange, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
@@ -132,6 +133,7 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
 def test_a_layer_that_another_version_left_half_made_is_begun_anew(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
 ) -> None:
+    options = options | {"size": "900"}
     resources, merged, spilled = manners("durable"), 0, 0
     for checks in range(20, 500, 8):
         directory = new_run(tmp_path, options)
@@ -181,6 +183,7 @@ def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
 ) -> None:
     """They expanded in the order of keys, and said how many, not up to which key."""
+    options = options | {"size": "900"}
     resources, ended = manners("durable"), 0
     for checks in range(20, 500, 8):
         directory = new_run(tmp_path, options)
