@@ -61,7 +61,9 @@ def _answers(chance: random.Random) -> None:
 
 def _requests(chance: random.Random) -> None:
     """What a host is asked, as somebody says who is no coordinator."""
-    fields = HostRequest({"run": "feed"}, ["den-1", "den-2"], 1, [0, 7], [0, 3, 9, 40], [0, 1, 0], 4)
+    fields = HostRequest(
+        {"layout": "u32"}, ["den-1", "den-2"], 1, [0, 7], bytes([0, 0, 0, 9, 0, 0, 0, 40]), [0, 1, 0], 4
+    )
     request, *_ = arrays = fields.arrays(np.array([3, 9], dtype=np.uint32))
     if chance.random() < 0.5:
         arrays[0] = _changed(request, chance)

@@ -184,7 +184,7 @@ class Dealt:
     """The hosts of a run, and the number of the host of each range of `partition`."""
 
     hosts: list[str]
-    partition: list[int]
+    partition: bytes
     owners: list[int]
 
 

@@ -76,7 +76,7 @@ class Hosting:
         layout, hosts = session.puzzle.layout, pool.choose()
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
-        keepers = Keepers(session.store, pool, Dealt(hosts, partition.numbers.tolist(), owners))
+        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         keepers.ask("host-take", depth, keys=lambda host: layers)
         return cls(session, keepers)

@@ -52,7 +52,7 @@ def test_the_layers_are_those_of_a_plain_search(
     manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, layout, "explore").as_dict()
     owners = [number % len(NAMES) for number in range(partition.ranges)]
     request = HostRequest(
-        manifest, NAMES, 0, [0] * len(NAMES), partition.numbers.tolist(), owners, 1, memory=1, round_seconds=60.0
+        manifest, NAMES, 0, [0] * len(NAMES), partition.packed, owners, 1, memory=1, round_seconds=60.0
     )
 
     def ask(task: str, number: int, *arrays: Array, **changes: object) -> list[Array]:
@@ -102,7 +102,7 @@ def test_a_host_of_many_ranges_takes_older_layers_whole(
         NAMES,
         0,
         [0] * len(NAMES),
-        partition.numbers.tolist(),
+        partition.packed,
         owners,
         len(layers),
         memory=1,

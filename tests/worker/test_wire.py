@@ -217,8 +217,9 @@ def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
     assert not outbox._thread.is_alive()
 
 
+MANIFEST = {"run": "a", "layout": "u32"}
 REQUEST = HostRequest(
-    {"run": "a"}, ["x", "y"], 1, [0, 5], [0, 3, 1], [0, 1], 4, 2, 10**9, 6, 12.0, 2.0, expected=[3, 4]
+    MANIFEST, ["x", "y"], 1, [0, 5], b"\0\0\0\3", [0, 1], 4, 2, 10**9, 6, 12.0, 2.0, expected=[3, 4]
 )  # fmt: skip
 
 
@@ -232,7 +233,8 @@ def test_a_request_is_read_as_it_was_written() -> None:
     [
         {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
-        {"owners": [0, 1, 1]}, {"partition": [0]}, {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
+        {"owners": [0, 1, 1]}, {"partition": b""}, {"partition": [0]}, {"manifest": {"run": "a"}},
+        {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
         {"expected": [3, -1]}, {"round": -1}, {"round_seconds": "1"}, {"commit_seconds": float("nan")},
     ],
     ids=str,
@@ -263,7 +265,7 @@ def asked(
     """Its answer to a request for layer 1 of a small run, all of which it keeps, with some fields changed."""
     spec = PuzzleSpec("pancakes", {"n": "4"})
     manifest = Manifest(FORMAT_VERSION, "a", "", spec.as_dict(), 1, "u32", "explore").as_dict()
-    request = HostRequest(manifest, ["x"], 0, [0], [0, 0], [0], 1)
+    request = HostRequest(manifest, ["x"], 0, [0], b"", [0], 1)
     depots = Depots(redis.Redis.from_url(main) if isinstance(main, str) else main)
     return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), depots)
 
@@ -271,8 +273,8 @@ def asked(
 @pytest.mark.parametrize(
     ("changes", "keys"),
     [
-        ({"partition": [0, 300]}, []), ({"partition": [-1, 0]}, []),
-        ({"partition": [0, 0, 5, 5], "owners": [0] * 3}, []), ({"partition": [0, 0, 1 << 40], "owners": [0, 0]}, []),
+        ({"partition": b"\0" * 4, "owners": [0, 0]}, []), ({"partition": b"\0" * 3}, []),
+        ({"partition": b"\0\0\0\5" * 2, "owners": [0] * 3}, []),
         ({}, [3, 2, 1]), ({}, [1, 1]),
     ],
     ids=str,

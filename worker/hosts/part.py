@@ -75,10 +75,10 @@ class Part:
         self.store.erase(META, CLOSED_KEY)
         self.store.commit(replace(self.store.state, depth=-1))
         self._older = None
-        mine = [request.cuts.bounds(n, self.store.layout) for n in sorted(request.mine)]
+        mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
-            made = Mark(depth, {})
+            made = Mark(depth, b"")
             for part in own:
                 total = np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64)
                 made = made.plus(total, *self.store.stage_blocks(depth, code_keys(depth, part), made.index))
@@ -92,7 +92,7 @@ class Part:
             if self.store.state.depth != request.depth - 1:
                 there = self.store.state.depth
                 raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
-            self._step = HostStep(self, request, session, Mark(request.depth, {}))
+            self._step = HostStep(self, request, session, Mark(request.depth, b""))
         step = self._asked(request, session)
         step.expand(request.round_seconds)
         return [as_array(asdict(step.told()))]
