@@ -35,8 +35,9 @@ from hakoiri.worker.transport.names import event_key
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
 #: Before another attempt; twice as long before each further one.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
-#: Hosts cost 1.15 to 2.0 times the processor time of threads (docs/scaling.md): so many times their threads pay.
-_TIMES_THREADS = 2
+#: Hosts cost 1.15 to 2.0 times the processor time of threads (docs/scaling.md): so many times their threads pay, where
+#: a layer takes threads so long: by hosts it takes some hundredths of a second however small it is.
+_TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
 _Value = TypeVar("_Value")
 
 
@@ -71,10 +72,12 @@ class HostPool:
         """The hosts that live, by name."""
         return self._patience.call(lambda: living_hosts(self._redis))
 
-    def pays(self, threads: int) -> bool:
-        """Whether hosts are to make large layers that so many `threads` of this process would make otherwise."""
+    def pays(self, threads: int, seconds: float) -> bool:
+        """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""
         if self._wanted is not None:
             return True
+        if seconds < _LEAST_SECONDS:
+            return False
         try:
             living = living_hosts(self._redis)
         except (redis.ConnectionError, redis.TimeoutError):

@@ -6,6 +6,8 @@ older layer; these are kept in sorted segments (`worker.exchange.closed_set`). T
 layer is cut up.
 """
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +18,6 @@ import numpy as np
 from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
-from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.keys.layout import Key, Keys
@@ -114,6 +115,8 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
+        #: How long the last layer took that was made here.
+        self._seconds = 0.0
         #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` where it is not summed.
         self.last_flow: int | None = None
         #: Who makes the layer under way.
@@ -189,6 +192,12 @@ class LayeredSearch:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         if (layer := self._hosted(current)) is not None:
             return layer
+        began, made = time.monotonic(), self._made_here(current)
+        self._seconds = time.monotonic() - began
+        return made
+
+    def _made_here(self, current: Layer) -> Layer:
+        """The same, made at once or by threads."""
         depth, known = self.state.depth + 1, [current, *self._older.layers()]
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker = "small"
@@ -197,7 +206,7 @@ class LayeredSearch:
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
         self._maker = "threads"
-        return self._made_by(LocalStep(self._session, depth, current, known, self._pace, self._commit_staged))
+        return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosting_begun(self) -> Any:
         """The hosts that keep this run, if any do."""
@@ -213,7 +222,8 @@ class LayeredSearch:
         if self._hosting is None:
             # IMPORTANT: the one place that decides whether hosts make a run.
             large = context.hosts is not None and context.budget.distributes(current.size)
-            if not (large and context.hosts.pays(context.local.workers)):
+            seconds = math.inf if context.budget.is_given else self._seconds
+            if not (large and context.hosts.pays(context.local.workers, seconds)):
                 return None
             self._commit_staged()
             if self.store.read_partial() is not None:
@@ -241,8 +251,7 @@ class LayeredSearch:
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
-        held = isinstance(step, LocalStep) and isinstance(layer, HeldLayer)
-        if step.has_files or not (held and self.puzzle.has_kernel):
+        if step.has_files or not (isinstance(layer, HeldLayer) and self.puzzle.has_kernel):
             self.commit()
         step.finish()
         return layer

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
 from hakoiri.puzzles.keys.order import difference, sort_keys
@@ -102,7 +102,7 @@ def _of_layers(store: RunStore, records: list[LayerRecord]) -> StoredRun:
     return StoredRun([StoredLayer(store, record.depth, record.size) for record in records if record.size])
 
 
-class FilterStep(LocalStep):
+class FilterStep(LayerStep):
     """The making of layer `depth`: those keys of `source` that pass the `keys_filter`, less `known`."""
 
     _uses_bitmaps = False

@@ -1,4 +1,4 @@
-"""The making of one layer, whoever computes it: planned, taken up where it was left, kept range by range.
+"""The making of one layer by threads: planned, taken up where it was left, kept range by range.
 
     keys -> expanded, and sorted out by key range, beyond the budget on disk
          -> each range merged, less the known keys -> blocks -> LMDB
@@ -8,34 +8,43 @@ is made durable by spilling all of it; a kill costs what was done since then (`T
 """
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
+from typing import cast
+
+import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace
-from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
-from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, Sample
+from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, RangeStep, Sample
+from hakoiri.worker.layers.flow import total_flow
+from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array
 
 
-class LayerStep(ABC):
+class LayerStep:
     """The making of layer `depth`: what `source` leads to, less `known`, which holds `source` too.
 
     When it begins, nothing may be staged in the store but what `commit_before` commits: it is called once, before
     anything of this layer is staged, and while threads are busy if they can be.
     """
+
+    #: If given, the layer has only keys that this has, too.
+    _within: Source | None = None
+    _uses_bitmaps = True
 
     def __init__(
         self, session: Session, depth: Depth, source: Source, known: list[Layer], pace: Pace,
@@ -104,27 +113,6 @@ class LayerStep(ABC):
         if commit is not None:
             commit()
 
-    # What differs by who computes
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Get ready for what `_expand_some` gives."""
-
-    @abstractmethod
-    def _expand_some(self, done: int) -> Iterator[int]:
-        """Expand on from where so much is done, until all is or a checkpoint is due; how much more is done each time.
-
-        All that was begun is done in the end.
-        """
-
-    @abstractmethod
-    def _spill_all(self) -> None:
-        """Spill everything that was expanded."""
-
-    @abstractmethod
-    def _merge_all(self) -> None:
-        """Merge the ranges that are left, in increasing order."""
-
     # Planning
 
     def _take_up(self) -> None:
@@ -171,14 +159,39 @@ class LayerStep(ABC):
         return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
 
     def _cut(self) -> Partition:
-        """Ranges of about equally many successors, judged by those of the sample."""
-        if not len(self._sampled.successors):
+        """Ranges of about as many keys and successors together, for whoever merges a range expands it, too."""
+        keys, successors, _ = self._sampled
+        if not len(successors):
             return partition_by(self._layout.pack([0]), 1)
-        return partition_by(self._sampled.successors, self._wanted_ranges)
+        return partition_by(sort_keys(np.concatenate([keys, successors])), self._wanted_ranges)
 
     @property
     def _wanted_ranges(self) -> int:
-        return -(-self._load // self._range_keys)
+        """So many that threads share evenly, and what each has in hand fits its share of the memory."""
+        chunks, successors = -(-self._source.size // self._range_size), self._sampled.successors
+        span = int(successors[-1]) - int(successors[0]) if self._layout.words == 1 else None
+        if span is None or not is_dense(span, self._expected):
+            return max(chunks, -(-self._load // self._range_keys))
+        room = self._shares.bucket_bytes
+        if span // 8 <= room:
+            return chunks
+        # Else what is spilled of a range is in hand with it, a byte or so a successor, of two ranges for each thread.
+        needed = 2 * self._context.local.workers * max(span // 8, self._expected)
+        return max(chunks, -(-needed // room))
+
+    @property
+    def _range_size(self) -> int:
+        """How many keys of the source a range should have, or a piece of it."""
+        return self._shares.range_size(self._source.size, self._sampled.seconds_each)
+
+    def _begin(self) -> None:
+        exchange = Exchange(self._partition, self._depth, self._spill, self._shares.bucket_bytes // 2)
+        self._ranges = RangeStep(
+            self._puzzle, exchange, self._source, self._known, self._sampled, self._range_size, self._shares,
+            self._context.local,
+        )  # fmt: skip
+        if self._uses_bitmaps:
+            self._ranges.plan_bitmaps()
 
     # Progress
 
@@ -195,11 +208,20 @@ class LayerStep(ABC):
                 self._tell("expanded", done, size, self._pace.expanding_left(done, size))
                 self._session.control.check()
             if done < size:
-                self._spill_all()
+                self._ranges.spill()
                 self._spill.sync()
                 at = "" if self._at is None else hex(self._at)
                 self._partial = replace(self._partial, expanded=done, at=at, spilled=self._spill.files, flow=self._flow)
                 self._save()
+
+    def _expand_some(self, done: int) -> Iterator[int]:
+        # Workers may have stopped anywhere.
+        if done and self._at is None:
+            self._at = key_at(next(cast(Layer, self._source).chunks(done, 1)), 0)
+        self._ranges.begin_at(self._at or 0)
+        for made in self._ranges.expand(lambda: self._checkpoint_is_due, self._flow is not None, self._commit_before):
+            self._flow, self._at = total_flow([self._flow, made.flow]), self._ranges.end
+            yield made.size
 
     def _save(self) -> None:
         """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
@@ -225,6 +247,16 @@ class LayerStep(ABC):
             self._save()
         left = self._pace.merging_left(number + 1, self._partition.ranges)
         self._tell("merged ranges", number + 1, self._partition.ranges, left)
+
+    def _merge_all(self) -> None:
+        first = self._partial.merged
+        merged = self._ranges.merge(first, lambda: self._held.pieces is not None, self._within)
+        for number, pieces in enumerate(merged, first):
+            for piece in pieces:
+                self._take_in(piece.summary, piece.coded)
+                self._held.add(piece)
+            self._finish_range(number)
+            self._session.control.check()
 
     def _tell(self, what: str, done: int, total: int, left: float | None) -> None:
         disk = self._store.state.stored_bytes + self._partial.stored + self._spill.stored_bytes

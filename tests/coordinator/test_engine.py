@@ -18,7 +18,6 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.steps.local import LocalStep
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, ints, key_at
@@ -31,6 +30,7 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPIL
 from hakoiri.worker.exchange import exchange
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
@@ -40,7 +40,7 @@ from tests.support.toy import DeadEnds, Toy
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (
     (LayerStep, "run"),
-    (LocalStep, "_spill_all"),
+    (RangeStep, "spill"),
     (LayerStep, "_save"),
     (Spill, "append"),
     (Bitmap, "fill"),
@@ -64,7 +64,7 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
     dense = layout in ("u32", "u64") and keys in ("low", "high")
     passed = {"run", "fill" if dense else "add"}
     if manner == "durable":
-        passed |= {"_spill_all", "append", "_save"}
+        passed |= {"spill", "append", "_save"}
     if not dense and (manner == "starving" or (manner == "spilling" and directed == "no")):
         passed |= {"put"}
     if manner == "starving" and directed == "no" and keys in ("clumped", "spread"):

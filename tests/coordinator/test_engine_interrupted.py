@@ -166,7 +166,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     @contextmanager
     def with_hosts(*arguments: Any) -> Iterator[ComputeContext]:
         with open_context(*arguments) as context:
-            yield replace(context, hosts=SimpleNamespace(pays=lambda threads: threads == 2))
+            yield replace(context, hosts=SimpleNamespace(pays=lambda threads, seconds: threads == 2))
 
     def begin(session: Session, depth: int, known: list[Layer]) -> None:
         given.append(depth)

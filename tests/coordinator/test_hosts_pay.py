@@ -38,7 +38,8 @@ def test_hosts_pay_with_twice_the_threads_or_where_they_are_asked_for(
 ) -> None:
     living = {f"host-{number}": HostBeat("1-a", count, "") for number, count in enumerate(threads)}
     monkeypatch.setattr(hosts_module, "living_hosts", lambda connection: living)
-    assert pool_of(wanted).pays(4) == pays
+    assert pool_of(wanted).pays(4, 0.3) == pays
+    assert pool_of(wanted).pays(4, 0.2) == (pays and wanted is not None)
 
 
 @pytest.mark.parametrize("error", [redis.ConnectionError("cut"), redis.TimeoutError("slow")])
@@ -47,7 +48,7 @@ def test_threads_need_not_wait_for_redis(error: redis.RedisError, monkeypatch: p
         raise error
 
     monkeypatch.setattr(hosts_module, "living_hosts", living)
-    assert not pool_of(None).pays(4)
+    assert not pool_of(None).pays(4, 9.0)
 
 
 @pytest.mark.parametrize(
