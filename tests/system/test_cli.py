@@ -70,7 +70,7 @@ DOCUMENTED = {
     "export": "run file configurations",
     "map": "run file component size configurations whole moves undirected origin start depth axes stress",
     "solutions": "run orbits symmetries solutions",
-    "health": "ok workers hosts:host,workers,data_redis",
+    "health": "ok workers hosts:host,workers keepers",
     "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
     "deal": "puzzle seed first deals",
     "study deals": "puzzle sizes seed strategy cap complete",

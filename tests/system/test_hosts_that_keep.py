@@ -314,3 +314,15 @@ def test_a_directory_has_one_host(hakoiri: Hakoiri, hosts: Hosts) -> None:
     again = hakoiri.start("worker", "--store", str(hosts.store(0)), "--redis", hosts.url)
     again.wait_for("in use by another process of a host")
     again.end()
+
+
+def test_hosts_alone_are_a_healthy_service(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    names = {(hosts.store(number) / "host").read_text(encoding="utf-8").strip() for number in range(2)}
+    found = hakoiri.ask("health", "--redis", hosts.url, data=None)
+    assert (found["ok"], found["workers"]) == (True, 0)
+    assert {(host["host"], host["threads"]) for host in found["keepers"]} == {(name, 1) for name in names}
+    assert "2 hosts that keep runs alive" in hakoiri.here("health", "--redis", hosts.url, data=None).stdout
+    assert (
+        "no worker is alive"
+        in hakoiri.here("health", "--redis", hosts.url, "--workers", "1", data=None, check=False).error
+    )

@@ -1,6 +1,7 @@
 """``coordinator`` and ``health``: the service."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -99,7 +100,8 @@ def health(
     found = _health(where, redis, workers)
     if json:
         living = _living(found.hosts)
-        row = {"ok": not found.missing, "workers": living, "coordinator": found.served, "hosts": found.hosts}
+        checked = {"ok": not found.missing, "coordinator": found.served}
+        row = checked | {"workers": living, "hosts": found.hosts, "keepers": found.keepers}
         with unread(bool(found.missing)):
             print_json(row)
     if found.missing:
@@ -108,6 +110,8 @@ def health(
         stdout().print(Text(f"ok: {found.words}"))
         for host in found.hosts if len(found.hosts) > 1 else []:
             stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}")
+        for host in found.keepers:
+            stdout().print(f"{host['host']}: {counted(host['threads'], 'threads')}, keeps runs")
 
 
 class _Health(NamedTuple):
@@ -117,13 +121,15 @@ class _Health(NamedTuple):
     words: str
     hosts: list[dict[str, Any]]
     served: bool | None
+    #: The hosts that keep runs, with their threads.
+    keepers: Sequence[dict[str, Any]] = ()
 
 
 def _health(where: Path | None, redis: str | None, workers: int | None) -> _Health:
     """Check a data directory, and Redis unless a coordinator works without it; `redis` and `workers` as given."""
     from hakoiri.cli.driving import no_coordinator
     from hakoiri.storage.ledger.lock import is_served
-    from hakoiri.worker.transport.connection import connect, living_workers
+    from hakoiri.worker.transport.connection import connect, living_hosts, living_workers
 
     served = None if where is None else is_served(where)
     if where is not None and redis is None and workers is None:
@@ -132,11 +138,10 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
         if redis_url(redis) is None:
             with_redis = f"the coordinator of {where} works with Redis: name its server with --redis URL"
             return _Health([with_redis if served else no_coordinator(where)], "", [], served)
-    hosts, missing, least = (
-        host_rows(living_workers(connect(required_redis(redis)))),
-        [],
-        1 if workers is None else workers,
-    )
+    connection, missing = connect(required_redis(redis)), []
+    hosts = host_rows(living_workers(connection))
+    keepers = [{"host": name, "threads": beat.threads} for name, beat in living_hosts(connection).items()]
+    least = (not keepers) if workers is None else workers
     if (living := _living(hosts)) < least:
         alive = f"{counted(living, 'workers')} alive, {least} wanted" if living else "no worker is alive"
         missing.append(f"{alive}: start some with: hakoiri worker -n 4{redis_flag(redis)}")
@@ -144,7 +149,9 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
         missing.append(no_coordinator(where, redis))
     taken = ", a coordinator serves" if served else ""
     unknown = "" if served else "; the coordinator was not checked: name its data directory with --data DIR"
-    return _Health(missing, f"Redis answers{taken}, {counted(living, 'workers')} alive{unknown}", hosts, served)
+    kept = f", {counted(len(keepers), 'hosts')} that keep runs" if keepers else ""
+    words = f"Redis answers{taken}, {counted(living, 'workers')}{kept} alive{unknown}"
+    return _Health(missing, words, hosts, served, keepers)
 
 
 def _living(hosts: list[dict[str, Any]]) -> int:
