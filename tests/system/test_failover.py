@@ -9,11 +9,9 @@ import redis
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.families.member import measure_member
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
@@ -102,32 +100,6 @@ def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Excepti
         with pytest.raises(error, match=said[error]):
             list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
     assert any("waiting up to 0 s" in text for text in notes.texts)
-
-
-@every_failover
-def test_a_member_of_a_family_waits_for_a_failover(
-    begin: Change, end: Change, redis_server: RedisServer, tmp_path: Path
-) -> None:
-    """Its run makes connections of its own, in the midst of the run of the family."""
-    spec, observer = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}), Ending(redis_server.url, end)
-    begin(observer.client)
-    resources = Resources(redis=redis_server.url, farm_from=1, chunk=1)
-    layers, diameter, *_ = measure_member(tmp_path, spec, resources, Control(), observer)
-    assert (sum(layers), diameter) == (12, 6)
-    assert any("waiting up to 120 s" in text for text in observer.texts)
-
-
-class Ending(Notes):
-    """Ends a failover when it is told that somebody waits."""
-
-    def __init__(self, url: str, end: Change) -> None:
-        super().__init__()
-        self.client, self._end = redis.Redis.from_url(url, single_connection_client=True), end
-
-    def note(self, text: str, *steps: Step) -> None:
-        super().note(text, *steps)
-        if "waiting up to" in text:
-            self._end(self.client)
 
 
 def test_a_run_that_waits_for_a_failover_can_be_stopped(redis_server: RedisServer) -> None:

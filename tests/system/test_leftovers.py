@@ -19,7 +19,6 @@ from hakoiri.storage.errors import NameTakenError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.worker.transport.depots import DATA_REDIS
 from tests.support.refusals import refused
 from tests.system.helpers import HAKOIRI, START_OF_2, Hakoiri, wait_until
 from tests.system.own import ruled
@@ -176,12 +175,13 @@ def test_workers_in_a_slow_puzzle_end_soon(hakoiri: Hakoiri, tmp_path: Path) -> 
     path = tmp_path / "slow.py"
     # For workers alone: the coordinator looks at a sample of each layer itself.
     slow = SLOW.replace("import sys\n", "import os\nimport sys\n").replace(
-        "key == 8", f"key == 8 and {DATA_REDIS!r} in os.environ"
+        "key == 8", "key == 8 and 'IN_A_WORKER' in os.environ"
     )
     path.write_text(slow, encoding="utf-8")
     with RedisServer(tmp_path / "redis") as server:
-        with started_workers(hakoiri, server.url, 1, env={FILES: str(path)}) as team:
-            running = hakoiri.start("run", f"{path}:Slow", "--redis", server.url, "--farm-from", "1")
+        hakoiri.here("run", f"{path}:Slow", "--farm-from", "1", "--chunk", "2")
+        with started_workers(hakoiri, server.url, 1, env={FILES: str(path), "IN_A_WORKER": "1"}) as team:
+            running = hakoiri.start("verify", "last", "--full", "--redis", server.url)
             wait_until(lambda: "slow by now" in team.supervisor.stderr, what="the slow configuration")
             team.supervisor.send(signal.SIGTERM)
             assert team.supervisor.finish(15).code in (0, 143)

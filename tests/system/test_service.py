@@ -48,6 +48,10 @@ def wait_for_status(hakoiri: Hakoiri, run: str, status: str) -> None:
     wait_until(lambda: status_of(hakoiri, run) == status, what=f"{run} being {status}")
 
 
+#: All of Hakoiri-musume, in chunks for workers.
+CHUNKS = ("--whole", "--farm-from", "0", "--chunk", "5000")
+
+
 def enqueue(hakoiri: Hakoiri, *arguments: str) -> str:
     queued = hakoiri.ask("enqueue", "klotski", *arguments)
     assert queued["status"] == "queued"
@@ -98,9 +102,9 @@ def test_the_next_coordinator_finishes_what_one_left(
     end: signal.Signals, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     redis_server.pretend_worker()
-    run = enqueue(hakoiri, "--farm-from", "500", "--chunk", "200")
+    run = enqueue(hakoiri, *CHUNKS)
     first = start_coordinator(hakoiri, redis_server.url)
-    wait_until(redis_server.waiting_jobs, what="the first farmed layer")
+    wait_until(redis_server.waiting_jobs, what="the first chunks")
     assert held_by(hakoiri, run) == first.pid
     if end == signal.SIGTERM:
         stop(first)
@@ -113,7 +117,7 @@ def test_the_next_coordinator_finishes_what_one_left(
     with workers(redis_server.url, 1):
         second = start_coordinator(hakoiri, redis_server.url, "--burst")
         assert second.finish().code == 0
-    assert [layer["digest"] for layer in hakoiri.ask("layers", run)["layers"]] == finished.digests()
+    assert hakoiri.ask("resume", run)["digest"] == finished.counted["digest"]
     assert hakoiri.ask("status", run)["status"] == "complete"
 
 
@@ -134,9 +138,9 @@ def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> 
 
 def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     redis_server.pretend_worker()
-    runs = [enqueue(hakoiri, "--farm-from", "500"), enqueue(hakoiri, "--from", START_OF_2)]
+    runs = [enqueue(hakoiri, *CHUNKS), enqueue(hakoiri, "--from", START_OF_2)]
     coordinator = start_coordinator(hakoiri, redis_server.url)
-    wait_until(redis_server.waiting_jobs, what="the first farmed layer")
+    wait_until(redis_server.waiting_jobs, what="the first chunks")
     watcher = hakoiri.start("status", runs[0], "--watch", "--json")
     assert hakoiri.ask("cancel", runs[0]) == {"run": runs[0], "status": "cancelled"}
     wait_for_status(hakoiri, runs[1], "complete")
@@ -147,7 +151,7 @@ def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redi
     again = start_coordinator(hakoiri, redis_server.url, "--burst")
     assert again.finish().code == 0
     assert runs[0] not in again.stderr, "a cancelled run was taken up again"
-    assert hakoiri.ask("resume", runs[0])["configurations"] == 25_955, "a user may go on with it all the same"
+    assert hakoiri.ask("resume", runs[0])["configurations"] == 65_880, "a user may go on with it all the same"
 
 
 def test_watching_ends_with_the_run(farm: Workers, hakoiri: Hakoiri) -> None:
@@ -201,12 +205,12 @@ def test_the_service_outlives_redis(
     with RedisServer(tmp_path / "dying") as server, workers(server.url, 1) as team:
         coordinator = start_coordinator(hakoiri, server.url)
         server.kill()
-        run = enqueue(hakoiri, "--farm-from", "300")
+        run = enqueue(hakoiri, *CHUNKS)
         server.start()
         wait_for_status(hakoiri, run, "complete")
         assert team.supervisor.process.poll() is None
         stop(coordinator)
-    assert hakoiri.ask("resume", run)["digest"] == finished.explored["digest"]
+    assert hakoiri.ask("resume", run)["digest"] == finished.counted["digest"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -226,8 +230,8 @@ def test_workers_are_stopped_in_good_order(
 
 def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
     healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, data=None)
-    hosts = [{"host": socket.gethostname(), "workers": 2, "data_redis": []}]
-    assert healthy == {"ok": True, "workers": 2, "coordinator": None, "hosts": hosts}
+    hosts = [{"host": socket.gethostname(), "workers": 2}]
+    assert healthy == {"ok": True, "workers": 2, "coordinator": None, "hosts": hosts, "keepers": []}
     alone = hakoiri.here("health", "--redis", farm.url, data=None).stdout
     assert alone.startswith("ok: Redis answers, 2 workers alive; the coordinator was not checked")
     missing = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), check=False)
@@ -238,7 +242,10 @@ def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Pat
     assert (by_environment.code, by_environment.stdout) == (1, "")
     assert f"hakoiri coordinator --data {hakoiri.data} --redis {farm.url}" in by_environment.error
     told = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), "--json", check=False)
-    assert (told.code, told.json) == (1, {"ok": False, "workers": 2, "coordinator": False, "hosts": hosts})
+    assert (told.code, told.json) == (
+        1,
+        {"ok": False, "workers": 2, "coordinator": False, "hosts": hosts, "keepers": []},
+    )
     few = hakoiri.here("health", "--redis", farm.url, "--workers", "3", data=None, check=False)
     assert "2 workers alive, 3 wanted: start some with" in few.error
 
@@ -252,7 +259,10 @@ def test_health_is_not_content_without_workers(redis_server: RedisServer, hakoir
     with serving(hakoiri.data):
         served = hakoiri.here("health", "--redis", redis_server.url, "--json", check=False)
         content = hakoiri.ask("health", "--redis", redis_server.url, "--workers", "0")
-    assert (served.code, served.json) == (1, {"ok": False, "workers": 0, "coordinator": True, "hosts": []})
+    assert (served.code, served.json) == (
+        1,
+        {"ok": False, "workers": 0, "coordinator": True, "hosts": [], "keepers": []},
+    )
     assert content == served.json | {"ok": True}, "it works alone then"
 
 
@@ -268,7 +278,7 @@ def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
 
 
 def test_a_coordinator_by_threads_is_healthy_without_redis(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    told = {"ok": True, "workers": 0, "coordinator": True, "hosts": []}
+    told = {"ok": True, "workers": 0, "coordinator": True, "hosts": [], "keepers": []}
     coordinator = hakoiri.start("coordinator", "--threads")
     coordinator.wait_for("coordinator ready")
     wait_until(lambda: is_served(hakoiri.data, by_threads=True))
