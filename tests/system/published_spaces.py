@@ -19,9 +19,7 @@ class Space:
     """What ``hakoiri run ARGUMENTS`` finds. ``None`` and empty are not published.
 
     `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
-    pieces certainly do not fit a small share of Redis, `threads_spill` that its successors do not fit the smallest
-    budget of threads either, which mark those of dense keys in bitmaps. A small space stays in memory.
-    That share is a `part` of the bytes that it has configurations, less where no layer has much of them.
+    successors do not fit the smallest budget, which holds those of dense keys in bitmaps. Others stay in memory.
     `slow` is whether it takes longer than a second or two. `every_way`: the default suite drives it in every way, not
     by threads alone; one of a family will do.
     """
@@ -34,10 +32,8 @@ class Space:
     depth: int | None = None
     goal_depth: int | None = None
     spills: bool = False
-    threads_spill: bool = False
     slow: bool = False
     every_way: bool = False
-    part: int = 5
 
     @property
     def words(self) -> list[str]:
@@ -61,16 +57,16 @@ _TILES = (
         1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1,
     ),
     # Any number of tiles in a line is one move: lightln2/SlidingTilesSolver.
-    Space(f"{_tiles(3, 4)} -o metric=multi", "A389728", configurations=239_500_800, depth=33, spills=True, slow=True),
+    Space(f"{_tiles(3, 4)} -o metric=multi", "A389728", configurations=239_500_800, depth=33, slow=True),
     _whole(
         _tiles(3, 3), "A089473",
         1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993, 17110,
-        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2, spills=True, every_way=True,
+        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2, every_way=True,
     ),
     Space(_tiles(2, 4), KORF, configurations=20_160, depth=36),
     Space(_tiles(2, 5), KORF, configurations=1_814_400, depth=55),
-    Space(_tiles(3, 4), KORF, configurations=239_500_800, depth=53, spills=True, slow=True),
-    Space(_tiles(2, 6), KORF, configurations=239_500_800, depth=80, spills=True, slow=True, part=50),
+    Space(_tiles(3, 4), KORF, configurations=239_500_800, depth=53, slow=True),
+    Space(_tiles(2, 6), KORF, configurations=239_500_800, depth=80, slow=True),
 )  # fmt: skip
 
 _PANCAKES = (
@@ -80,9 +76,9 @@ _PANCAKES = (
     ),
     _whole("pancakes -o n=8", "A092113", 1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455, every_way=True),
     Space("pancakes -o n=9", "A058986", configurations=362_880, depth=10),
-    Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, spills=True, slow=True),
+    Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, slow=True),
     Space(
-        "pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, slow=True
+        "pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, slow=True
     ),
     *(
         Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6, every_way=n == 5)
@@ -95,15 +91,15 @@ _PANCAKES = (
 _TWISTY = (
     _whole(
         "cube2 -o metric=half", "A079761",
-        1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644, spills=True,
+        1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644,
     ),
     _whole(
         "cube2 -o metric=quarter", WIDELY,
-        1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276, spills=True,
+        1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276,
         slow=True,
     ),
     _whole(
-        "pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True,
+        "pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32,
     ),
 )  # fmt: skip
 
@@ -111,7 +107,7 @@ _HANOI = (
     _whole("hanoi -o pegs=4 -o discs=3", "puzzles.md", 1, 3, 6, 12, 30, 12),
     *(
         Space(
-            f"hanoi -o pegs=4 -o discs={discs} --until-goal", "A007664", goal_depth=moves, spills=discs == 12,
+            f"hanoi -o pegs=4 -o discs={discs} --until-goal", "A007664", goal_depth=moves,
             slow=discs > 10, every_way=discs == 9,
         )
         for discs, moves in enumerate((1, 3, 5, 9, 13, 17, 25, 33, 41, 49, 65, 81), start=1)
@@ -123,7 +119,7 @@ _PEGS = (
         "peg-solitaire -o symmetry=on", "A112737",
         1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312, 89927, 229614, 517854, 1022224, 1753737, 2598215, 3312423,
         3626632, 3413313, 2765623, 1930324, 1160977, 600372, 265865, 100565, 32250, 8688, 1917, 348, 50, 7, 2,
-        spills=True, threads_spill=True, slow=True,
+        spills=True, slow=True,
     ),
 )  # fmt: skip
 

@@ -47,7 +47,6 @@ def let_all_in(client: redis.Redis) -> None:
 
 #: What becomes of Redis, and what ends that.
 FAILOVERS = {"replica": (be_replica, be_master), "password": (let_nobody_in, let_all_in)}
-every_failover = pytest.mark.parametrize(("begin", "end"), FAILOVERS.values(), ids=FAILOVERS)
 #: Both of them wait for workers that are taken for dead.
 one_failover = pytest.mark.parametrize(
     ("begin", "end"),

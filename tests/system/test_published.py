@@ -1,13 +1,12 @@
-"""Published layer sizes: found by threads and by workers, in memory and spilled, each time with the same digests.
+"""Published layer sizes: found by threads and by hosts, in memory and spilled, each time with the same digests.
 
 However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for
-successors, so that only spaces with large layers can be made to spill, and by threads only those whose keys are sparse
-or very many; the table says which.
+successors, so that only spaces can be made to spill whose keys are sparse or very many; the table says which.
 """
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -19,31 +18,42 @@ from hakoiri.storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
 from tests.system.published_spaces import DIAMETERS, SPACES, TILES, Space
-from tests.system.servers import Workers
+from tests.system.servers import RedisServer, started_host
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a run is driven. `spilling`: in a budget, or a share of Redis, in which a large layer does not fit."""
+    """How a run is driven. `spilling`: in a budget in which a large layer does not fit."""
 
-    workers: bool = False
+    hosts: bool = False
     spilling: bool = False
 
     def arguments(self, space: Space, url: str) -> list[str]:
         """What it adds to the command."""
         huge = (space.configurations or 0) > 100_000_000
         memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
-        farmed = ["--redis", url] if self.workers else []
+        kept = ["--redis", url, "--hosts", "all"] if self.hosts else []
         # Else a layer of a few thousand would be expanded at once where the search is.
-        return [*memory, *farmed, *(["--farm-from", "1"] if memory or farmed else [])]
+        return [*memory, *kept, *(["--farm-from", "1"] if memory or kept else [])]
 
 
 WAYS = {
     "threads": Way(),
     "threads-spilling": Way(spilling=True),
-    "workers": Way(workers=True),
-    "workers-spilling": Way(workers=True, spilling=True),
+    "hosts": Way(hosts=True),
+    "hosts-spilling": Way(hosts=True, spilling=True),
 }
+
+
+@pytest.fixture(scope="module")
+def hosts_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Redis of two hosts that keep runs, of one thread each."""
+    directory = tmp_path_factory.mktemp("hosts")
+    with closing(Hakoiri(directory)) as command, ExitStack() as stack:
+        url = stack.enter_context(RedisServer(directory / "redis")).url
+        for number in range(2):
+            stack.enter_context(started_host(command, url, directory / f"host-{number}"))
+        yield url
 
 
 def cases() -> Iterator[Any]:
@@ -67,10 +77,12 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
         append(self, *arguments)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(Spill, "append", counted))
+        if not way.hosts:
+            # Hosts refuse a run of other code than theirs, and tell what they spilled.
+            stack.enter_context(patch.object(Spill, "append", counted))
         if not way.spilling:
             # A machine that does much else would put on disk what has been under way for some seconds.
-            stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=float("inf")))
+            stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=1e6))
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 
@@ -84,20 +96,20 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     for name in ("configurations", "depth", "goal_depth"):
         assert getattr(space, name) in (None, summary[name]), name
     assert (summary["status"], summary["exhausted"]) == ("complete", "--until-goal" not in space.words)
-    expected = way.spilling and (space.spills if way.workers else space.threads_spill)
-    if expected or not way.spilling:
+    if way.hosts:
+        told = hakoiri.ask("status", "last")["places"]["kept"]
+        spilled = sum(host["spilled"] for host in told["hosts"]) if told else 0
+    if space.spills or not way.spilling:
+        expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
     hakoiri.here("delete", "last", "--yes")
     return str(summary["digest"])
 
 
 @pytest.mark.parametrize(("space", "ways"), list(cases()))
-def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, farm: Workers) -> None:
-    digests = {
-        name: checked_digest(space, WAYS[name], hakoiri, farm.url)
-        for name in ways
-        if space.spills or name != "workers-spilling"
-    }
+def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("hosts_url") if any(WAYS[name].hosts for name in ways) else ""
+    digests = {name: checked_digest(space, WAYS[name], hakoiri, url) for name in ways}
     assert len(set(digests.values())) == 1, digests
 
 
@@ -114,12 +126,12 @@ def test_published_diameters(arguments: str, known: dict[str, int], hakoiri: Hak
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(("arguments", "known"), TILES.items())
 def test_diameters_of_tiles_in_every_way(
-    arguments: str, known: dict[str, int], way: Way, hakoiri: Hakoiri, farm: Workers
+    arguments: str, known: dict[str, int], way: Way, hakoiri: Hakoiri, hosts_url: str
 ) -> None:
     """The question is asked with the memory that the run was made with."""
     (space,) = (space for space in SPACES if space.arguments == arguments)
-    hakoiri.here("run", *space.words, *way.arguments(space, farm.url))
-    found = hakoiri.ask("diameter", "last")
+    hakoiri.here("run", *space.words, *way.arguments(space, hosts_url))
+    found = hakoiri.ask("diameter", "last", env={"HAKOIRI_REDIS": hosts_url})
     assert {name: found[name] for name in known} == known
     hakoiri.here("delete", "last", "--yes")
 
