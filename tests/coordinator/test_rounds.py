@@ -72,7 +72,7 @@ class NearHosts(HostPool):
     def __init__(self, directory: Path, server: RedisServer) -> None:
         self._directory, self._server, self._near = directory, server, 0
         self._hosts = {name: Host(directory / name, 2) for name in NAMES}
-        self.memory, self.puzzle = 1, cast(Puzzle, None)
+        self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 

@@ -80,7 +80,7 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0)
-    expand, busy, ranges = Expansion._expand, set[int](), Partition(0, 6, (950, 1_900))
+    expand, busy, ranges = Expansion._expand, set[int](), Partition(U32, (950 << 6, 1_900 << 6))
 
     def expand_alone(expansion: Expansion, work: Frontier) -> Expanded:
         assert work.number not in busy
