@@ -20,7 +20,15 @@ from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
-from tests.system.helpers import PATIENCE_SECONDS, ROOT, Hakoiri, Running, clean_environment, wait_until
+from tests.system.helpers import (
+    PATIENCE_SECONDS,
+    ROOT,
+    FinishedRuns,
+    Hakoiri,
+    Running,
+    clean_environment,
+    wait_until,
+)
 
 
 class RedisServer:
@@ -143,6 +151,23 @@ class Workers:
     def kill_one(self) -> None:
         """SIGKILL to one of them."""
         os.kill(self.pids()[-1], signal.SIGKILL)
+
+
+def held_run(hakoiri: Hakoiri, server: RedisServer, *more: str) -> Running:
+    """A census whose four chunks wait for a worker that only seems to live."""
+    server.pretend_worker()
+    command = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "20000", "--json")
+    running = hakoiri.start(*command, "--redis", server.url, *more)
+    wait_until(lambda: server.waiting_jobs() == 4, what="the four chunks")
+    return running
+
+
+def comes_out_right(running: Running, finished: FinishedRuns) -> str:
+    """A census ends by itself as one that nobody disturbed; return what it said on the way."""
+    ended = running.finish()
+    assert ended.code == 0, ended
+    assert ended.json["digest"] == finished.counted["digest"]
+    return ended.stderr
 
 
 @contextmanager

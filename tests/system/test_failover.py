@@ -20,8 +20,7 @@ from hakoiri.worker.transport.data_redis import free_port
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
-from tests.system.servers import RedisServer
-from tests.system.test_garbage import held_run
+from tests.system.servers import RedisServer, held_run
 
 
 def be_replica(client: redis.Redis) -> None:
@@ -81,7 +80,7 @@ def test_a_failover_is_waited_for(
         running.wait_for("Redis is away (")
         end(one)
         ended = running.finish()
-        assert ended.json["digest"] == finished.explored["digest"]
+        assert ended.json["digest"] == finished.counted["digest"]
         wait_until(lambda: [name for name in living_workers(redis_server.client) if name != "nobody"])
         assert team.pids() == first
 

@@ -20,12 +20,13 @@ from tests.system.helpers import (
     START_OF_248,
     FinishedRuns,
     Hakoiri,
-    Running,
     wait_until,
 )
-from tests.system.servers import RedisServer, Workers
+from tests.system.servers import RedisServer, Workers, comes_out_right, held_run
 
 SLOW = pytest.mark.slow
+#: In some dozens of chunks.
+SLOW_CENSUS = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "1000", "--json")
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
 #: What may stay in Redis: who lives, and RQ's list of workers and queues.
@@ -40,23 +41,21 @@ def leftovers(client: redis.Redis) -> list[bytes]:
     return [key for key in others if not HOUSEKEEPING.fullmatch(key) or client.ttl(key) == FOR_EVER]
 
 
-def goes_on(running: Running, finished: FinishedRuns) -> str:
-    """The run comes to its right end by itself: the digest is over those of all layers. What it said on the way."""
-    ended = running.finish()
-    assert ended.code == 0, ended
-    assert ended.json["digest"] == finished.explored["digest"]
-    return ended.stderr
-
-
 # The figures
 
 
-def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "150")
+def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """Its layers are made here, or by hosts."""
+    with redis.Redis.from_url(farm.url) as client:
+        client.config_resetstat()
+        found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "150")
+        assert "cmdstat_rpush" not in client.info("commandstats")
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
     assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
+    places = hakoiri.ask("status", "last")["places"]
+    assert (places["layers"].keys(), places["hosts"]) == ({"small", "threads"}, [])
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
@@ -88,15 +87,6 @@ def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
         assert client.info("commandstats")["cmdstat_rpush"]["calls"] > 1
 
 
-def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "100")
-    by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")
-    assert by_workers["digest"] == by_threads["digest"]
-    assert (by_workers["largest_window"], by_workers["largest_window_at"]) == KNOWN["largest window, mirrors merged"]
-    totals = KNOWN["reachable within so many moves, mirrors merged"]
-    assert {depth: sum(by_workers["layers"][: depth + 1]) for depth in totals} == totals
-
-
 @pytest.mark.slow
 def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     whole = hakoiri.ask("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm-from", "0")
@@ -106,9 +96,8 @@ def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) 
 
 @pytest.mark.parametrize("metric", [pytest.param("straight", marks=SLOW), "finger"])
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
-    arguments = ("run", "klotski", "-o", f"metric={metric}")
-    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "500")
-    assert by_workers["goal_depth"] == KNOWN["solution by metric"][metric]
+    arguments = ("run", "klotski", "-o", f"metric={metric}", "--whole")
+    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0", "--chunk", "10000")
     assert by_workers["digest"] == hakoiri.ask(*arguments)["digest"]
 
 
@@ -126,13 +115,20 @@ def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) 
         pytest.param("1000", KNOWN["start"], marks=SLOW),
     ],
 )
-def test_digests_do_not_depend_on_the_chunks(
-    chunk: str, start: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
-) -> None:
+def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
     assert start != KNOWN["start"] or expected == finished.explored["digest"]
+    for threads in ("1", "3"):
+        cut = ("--chunk", chunk, "--farm-from", "0", "--workers", threads)
+        assert hakoiri.ask("run", "klotski", "--from", start, *cut)["digest"] == expected, threads
+
+
+@pytest.mark.parametrize("chunk", ["1", pytest.param("7", marks=SLOW)])
+def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
+    space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
+    expected = hakoiri.ask(*space)["digest"]
     for resources in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
-        found = hakoiri.ask("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *resources)
+        found = hakoiri.ask(*space, "--chunk", chunk, "--farm-from", "0", *resources)
         assert found["digest"] == expected, resources
 
 
@@ -141,11 +137,11 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     """A run that starts workers for itself ends them, too."""
-    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "500", "--chunk", "200")
-    running = hakoiri.start("run", "klotski", "--json", *resources)
+    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "0", "--chunk", "5000")
+    running = hakoiri.start("run", "klotski", "--whole", "--json", *resources)
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
-    goes_on(running, finished)
+    comes_out_right(running, finished)
     assert not psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1]
 
 
@@ -162,26 +158,18 @@ def test_a_census_does_not_depend_on_the_chunks(
 # What lies in Redis
 
 
-def start_held_run(hakoiri: Hakoiri, server: RedisServer, *arguments: str) -> Running:
-    """A run that waits in layer 51, the first with 500 configurations, for a worker that only seems to live."""
-    server.pretend_worker()
-    running = hakoiri.start("run", "klotski", "--farm-from", "500", "--json", "--redis", server.url, *arguments)
-    wait_until(server.waiting_jobs, what="the first farmed layer")
-    return running
-
-
 def test_nothing_is_left_in_redis(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
-    running = start_held_run(hakoiri, redis_server)
+    running = held_run(hakoiri, redis_server)
     assert leftovers(redis_server.client)
     with workers(redis_server.url, 2):
-        goes_on(running, finished)
+        comes_out_right(running, finished)
         wait_until(lambda: not leftovers(redis_server.client), what=f"an empty Redis: {leftovers(redis_server.client)}")
 
 
 def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    running = start_held_run(hakoiri, redis_server, "--chunk", "50")
+    running = held_run(hakoiri, redis_server)
     running.send(signal.SIGTERM)
     assert running.finish().code == 128 + signal.SIGTERM
     client = redis_server.client
@@ -193,20 +181,19 @@ def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_
 
 def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Arrays travel in keys of their own; the job is a task's name and a few words in msgpack."""
-    start_held_run(hakoiri, redis_server, "--chunk", "300")
-    wait_until(lambda: redis_server.waiting_jobs() == 2, what="both chunks of the layer")
+    held_run(hakoiri, redis_server)
     client = redis_server.client
     jobs = [client.hgetall(f"rq:job:{job.decode()}") for job in client.lrange("rq:queue:hakoiri", 0, -1)]
-    assert len(jobs) == 2
+    assert len(jobs) == 4
     for job in jobs:
         raw = zlib.decompress(job[b"data"])
         task, instance, arguments, order = msgpack.unpackb(raw, raw=False)
-        assert (task, instance, arguments) == ("spread", None, [])
+        assert (task, instance, arguments) == ("forest", None, [])
         assert set(order) == {field.name for field in fields(TaskRequest)}
         assert len(raw) < 1_000
         assert sum(len(value) for value in job.values()) < 2_000
     inputs = list(client.scan_iter("hakoiri:*:in:*"))
-    assert len(inputs) == 2
+    assert len(inputs) == 4
     assert all(0 < client.ttl(key) <= 1_000 for key in inputs)
 
 
@@ -216,89 +203,49 @@ def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -
 def test_a_run_without_workers_works_alone_and_says_so(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
-    running = hakoiri.start("run", "klotski", "--redis", redis_server.url, "--farm-from", "500", "--json")
-    assert "works alone" in goes_on(running, finished)
+    resources = ("--redis", redis_server.url, "--farm-from", "0", "--json")
+    running = hakoiri.start("run", "klotski", "--whole", *resources)
+    assert "works alone" in comes_out_right(running, finished)
     assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]
 
 
 def test_workers_that_come_late_are_used(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
-    running = start_held_run(hakoiri, redis_server, "--chunk", "100")
+    running = held_run(hakoiri, redis_server)
     with workers(redis_server.url, 1):
         wait_until(lambda: not redis_server.waiting_jobs(), what="a job taken")
-        assert "works alone" not in goes_on(running, finished)
+        assert "works alone" not in comes_out_right(running, finished)
 
 
 def test_a_flushed_redis(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     """Everything in it is lost: chunks, jobs, and who lives."""
-    running = start_held_run(hakoiri, redis_server, "--chunk", "100")
+    running = held_run(hakoiri, redis_server)
     redis_server.flush()
     with workers(redis_server.url, 1):
-        goes_on(running, finished)
+        comes_out_right(running, finished)
 
 
 @SLOW
-@pytest.mark.parametrize("what", ["blocks", "in"])
 def test_a_redis_that_is_flushed_again_and_again(
-    what: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
-    """As soon as requests, or pieces that workers have left for each other, lie there."""
+    """As soon as chunks lie there."""
     with workers(redis_server.url, 2):
-        resources = ("--redis", redis_server.url, "--chunk", "150", "--deadline", "5")
-        running, flushed = hakoiri.start("run", "klotski", *resources, "--json"), 0
+        running, flushed = hakoiri.start(*SLOW_CENSUS, "--redis", redis_server.url, "--deadline", "5"), 0
 
         def flushed_enough() -> bool:
             nonlocal flushed
-            if list(redis_server.client.scan_iter(f"hakoiri:*:{what}:*")):
+            if list(redis_server.client.scan_iter("hakoiri:*:in:*")):
                 redis_server.flush()
                 flushed += 1
             return flushed == 3 or running.process.poll() is not None
 
         wait_until(flushed_enough)
         assert flushed == 3, running.stderr
-        goes_on(running, finished)
-
-
-def test_pieces_with_other_bytes_are_made_again(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
-) -> None:
-    """A byte in the middle of every piece that lies there, ten times; of every other all that follows it is cut off."""
-    with workers(redis_server.url, 2):
-        resources = ("--redis", redis_server.url, "--chunk", "150")
-        client, spoiled = redis_server.client, 0
-        running = hakoiri.start("run", "klotski", *resources, "--json")
-
-        def spoiled_enough() -> bool:
-            nonlocal spoiled
-            for name in client.scan_iter("hakoiri:*:blocks:*"):
-                value = client.get(name) or b""
-                broken = value[:9] + b"\xff" + (value[10:] if spoiled % 2 else b"")
-                # Only of one that is there still.
-                if len(value) > 20 and client.set(name, broken, xx=True, ex=60):
-                    spoiled += 1
-            return spoiled >= 10 or running.process.poll() is not None
-
-        wait_until(spoiled_enough)
-        assert spoiled >= 10, running.stderr
-        goes_on(running, finished)
-
-
-@pytest.mark.slow
-def test_a_redis_with_little_room_has_layers_made_in_passes(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
-) -> None:
-    """What does not fit is merged and spilled, and nothing is refused or evicted."""
-    expected = hakoiri.ask("run", "cube2")["digest"]
-    hakoiri.here("delete", "last", "--yes")
-    with workers(redis_server.url, 2):
-        client = redis_server.client
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + 5_000_000)
-        found = hakoiri.start_run_by_passes(redis_server.url).finish().json
-    assert found["digest"] == expected
-    assert client.info("stats")["evicted_keys"] == 0
+        comes_out_right(running, finished)
 
 
 @pytest.mark.parametrize("empty", [True, pytest.param(False, marks=SLOW)])
@@ -306,13 +253,13 @@ def test_a_redis_that_dies_and_comes_back(
     empty: bool, hakoiri: Hakoiri, tmp_path: Any, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     with RedisServer(tmp_path / "kept", appendonly=True) as server:
-        running = start_held_run(hakoiri, server, "--chunk", "100")
+        running = held_run(hakoiri, server)
         server.kill()
         running.wait_for("Redis is away")
         server.start(wipe=empty)
         running.wait_for("Redis is back")
         with workers(server.url, 1):
-            goes_on(running, finished)
+            comes_out_right(running, finished)
 
 
 @SLOW
@@ -327,16 +274,8 @@ def test_a_chunk_that_takes_too_long_goes_to_another_worker(
         sleeper = psutil.Process(team.pids()[0])
         sleeper.suspend()
         try:
-            resources = (
-                "--redis",
-                redis_server.url,
-                "--chunk",
-                "150",
-                "--deadline",
-                "0.5",
-                "--json",
-            )
-            assert "is sent again" in goes_on(hakoiri.start("run", "klotski", *resources), finished)
+            running = hakoiri.start(*SLOW_CENSUS, "--redis", redis_server.url, "--deadline", "0.5")
+            assert "is sent again" in comes_out_right(running, finished)
         finally:
             sleeper.resume()
         wait_until(

@@ -17,8 +17,8 @@ import pytest
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
 from tests.system.before import obey_permissions
-from tests.system.helpers import HAKOIRI, START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer, started_workers
+from tests.system.helpers import HAKOIRI, START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
+from tests.system.servers import RedisServer, held_run, started_workers
 
 KLOTSKI = {"name": "klotski", "options": {}, "start": "ABBC/ABBC/DEEF/DGHF/I..J", "merge_mirrors": False}
 PASSWORD = "open-sesame-4711"  # noqa: S105  (of a server that lives as long as a test)
@@ -141,17 +141,9 @@ def test_a_run_is_queued_although_redis_is_absent(hakoiri: Hakoiri) -> None:
 # Two drivers
 
 
-def start_held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
-    """A run that has searched up to layer 43, the first with 300 configurations, and waits there for a worker."""
-    server.pretend_worker()
-    running = hakoiri.start("run", "klotski", "--farm-from", "300", env={"HAKOIRI_REDIS": server.url})
-    wait_until(server.waiting_jobs, what="the first farmed layer")
-    return running
-
-
 @pytest.mark.parametrize("command", ["resume last", "delete last --yes"])
 def test_a_second_driver_is_refused(command: str, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    running = start_held_run(hakoiri, redis_server)
+    running = held_run(hakoiri, redis_server)
     status = hakoiri.ask("status", "last")
     assert status["status"] == "running"
     refused = hakoiri.here(*command.split(), check=False)
@@ -164,17 +156,19 @@ def test_a_second_driver_is_refused(command: str, hakoiri: Hakoiri, redis_server
 def test_a_run_is_free_again_when_its_driver_dies(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
-    running = start_held_run(hakoiri, redis_server)
+    running = held_run(hakoiri, redis_server)
     assert hakoiri.here("resume", "last", check=False).code == 1
     running.kill()
     status = hakoiri.ask("status", "last")
     assert (status["status"], status["holder"]) == ("interrupted", "")
-    assert hakoiri.ask("resume", "last")["digest"] == finished.explored["digest"]
-    assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
+    found = hakoiri.ask("resume", "last")
+    assert [found[name] for name in ("digest", "components")] == [
+        finished.counted[name] for name in ("digest", "components")
+    ]
 
 
 def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    running = start_held_run(hakoiri, redis_server)
+    running = held_run(hakoiri, redis_server)
     assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
     ended = running.finish()
     assert ended.code == 1
@@ -252,7 +246,7 @@ def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis:
     with started_workers(hakoiri, locked_redis.url, 1, executable=HAKOIRI) as team:
         coordinator = hakoiri.start("coordinator", env=environment, executable=HAKOIRI)
         coordinator.wait_for("coordinator ready")
-        hakoiri.here("enqueue", "klotski", "--farm-from", "300", "--chunk", "500", env=environment)
+        hakoiri.here("enqueue", "klotski", "--whole", "--farm-from", "0", "--chunk", "5000", env=environment)
         seen: set[str] = set()
         holder = hakoiri.run_directory() / HOLDER_FILE
 

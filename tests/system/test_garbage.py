@@ -10,8 +10,8 @@ from hakoiri.storage.ledger.records import seal
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport.payload import unpack_arrays
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer
+from tests.system.helpers import FinishedRuns, Hakoiri, Running
+from tests.system.servers import RedisServer, comes_out_right, held_run
 
 
 class Evil:
@@ -47,28 +47,12 @@ def test_a_hostile_payload_is_refused_as_one(entries: Any) -> None:
         unpack_arrays(seal(msgpack.packb(entries)))
 
 
-def held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
-    """A run whose first farmed layer waits for a worker."""
-    server.pretend_worker()
-    running = hakoiri.start("run", "klotski", "--farm-from", "500", "--chunk", "150", "--json", "--redis", server.url)
-    wait_until(server.waiting_jobs, what="the first farmed layer")
-    return running
-
-
-def comes_out_right(running: Running, finished: FinishedRuns) -> None:
-    """The run goes on to the end; the digests are those of a run that nobody disturbed."""
-    ended = running.finish()
-    assert ended.code == 0, ended
-    assert ended.json["digest"] == finished.explored["digest"]
-
-
 def test_garbage_in_place_of_chunks_is_sent_again(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     running = held_run(hakoiri, redis_server)
     garbage = [b"", bytes(100), seal(msgpack.packb(5)), seal(msgpack.packb([["r", "<i8", [1], b""]]))]
-    keys = wait_until(lambda: list(redis_server.client.scan_iter("hakoiri:*:in:*")))
-    for key, value in zip(keys, garbage, strict=False):
+    for key, value in zip(redis_server.client.keys("hakoiri:*:in:*"), garbage, strict=True):
         redis_server.client.set(key, value, keepttl=True)
     with workers(redis_server.url, 1):
         comes_out_right(running, finished)
