@@ -41,8 +41,6 @@ class Chunk:
     losses: int = 0
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
-    #: The host that it is for, if it is not for whoever comes first.
-    wanted: str = ""
 
     @property
     def worker(self) -> str | None:
@@ -91,7 +89,7 @@ class Flight:
             self.shared.send()
         pipeline, keep = self._redis.pipeline(), self._request.keep
         chunk.attempt += 1
-        chunk.sent_at, chunk.wanted = time.monotonic(), wanted
+        chunk.sent_at = time.monotonic()
         request = replace(self._request, token=chunk.token, attempt=chunk.attempt)
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(

@@ -9,7 +9,6 @@ import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import company, shared
-from hakoiri.coordinator.executors import flight as flight_module
 from hakoiri.coordinator.executors.flight import Flight
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.executors.shared import Shared
@@ -21,7 +20,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.tasks import TASKS, Arrays
-from hakoiri.worker.transport.connection import connect, living_workers
+from hakoiri.worker.transport.connection import connect
 from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import QUEUE, own_queue
 from hakoiri.worker.transport.payload import pack_arrays
@@ -93,52 +92,20 @@ def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys:
         assert same(results[number], TASKS[task](Klotski(), chunk, ())), number
 
 
-@pytest.mark.parametrize("which", ["one", "none", "each"])
-def test_chunks_that_one_worker_had_better_do_are_all_done(farm: Workers, which: str, keys: Keys) -> None:
-    connection, chunks = connect(farm.url), cut(keys[:600], 20)
-    with closing(rq_workers(farm, Klotski(), Control())) as executor:
-        living = sorted(living_workers(connection))
-        wanted = {"one": living[:1], "none": ["nobody-1"], "each": living}[which]
-        given = [(chunk, wanted[number % len(wanted)]) for number, chunk in enumerate(chunks)]
-        results = {number: result for number, _, result in executor._run("neighbours", given, ())}
-    assert sorted(results) == list(range(len(chunks)))
-    for number, chunk in enumerate(chunks):
-        assert same(results[number] or [], TASKS["neighbours"](Klotski(), chunk, ())), number
-    assert not connection.keys("rq:queue:*")
-
-
-def test_what_waits_for_others_goes_to_whoever_has_nothing_to_do(
-    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_for_one_host_waits_for_it_alone(redis_server: RedisServer) -> None:
+    """It does not come to be in the queue for all, and passes if the host never comes."""
     connection, own = connect(redis_server.url), f"rq:queue:{own_queue('one')}"
     request = TaskRequest("here", "", 0, 0, 9, {}, {})
-    flight = Flight(connection, "neighbours", 1, request, Shared(connection, "here", 9), list)
-    chunks = [flight.add(number, [], 9.0) for number in range(4)]
-
-    def waiting(*living: str) -> tuple[int, int]:
-        """How many chunks wait for the one, and for anybody, when these workers live."""
-        flight.even_out(living)
-        return int(connection.llen(own)), int(connection.llen(f"rq:queue:{QUEUE}"))
-
-    for chunk in chunks:
+    flight = Flight(connection, "host-index", 1, request, Shared(connection, "here", 9))
+    chunks = [flight.add(number, [], 0.0) for number in range(3)]
+    for chunk in chunks[:2]:
         flight.send(chunk, "one")
-    assert waiting("one") == (4, 0)
-    assert waiting("one", "other") == waiting("one", "other") == (3, 1)
-    assert chunks[3].wanted == ""
-    assert flight.waiting() == {own_queue("one"), QUEUE}
-    # The one has taken two, of which it has told one, and the other does what it has found.
-    connection.lpop(own, 2)
-    connection.delete(f"rq:queue:{QUEUE}")
-    chunks[0].begun[1], chunks[3].begun[1] = "one", "other"
-    assert waiting("one", "other") == (1, 0)
-    assert waiting("one", "other", "third") == (0, 1)
-    flight.land(chunks[0])
-    flight.land(chunks[2])
-    flight.send(chunks[1], "one")
-    connection.delete(f"rq:queue:{QUEUE}")
-    assert waiting("one", "other", "third") == (1, 0), "it has nothing else to do"
-    monkeypatch.setattr(flight_module, "_PATIENCE_SECONDS", -1.0)
-    assert waiting("one", "other", "third") == (0, 1)
+    assert (connection.llen(own), flight.waits()) == (2, False)
+    assert 0 < connection.ttl(own) <= 9
+    flight.send(chunks[2])
+    assert (connection.llen(own), connection.llen(f"rq:queue:{QUEUE}"), flight.waits()) == (2, 1, True)
+    flight.take_back()
+    assert not connection.keys("hakoiri:*")
 
 
 def ring(size: int) -> Graph:

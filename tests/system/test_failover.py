@@ -20,7 +20,7 @@ from hakoiri.worker.transport.data_redis import free_port
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
-from tests.system.servers import RedisServer, held_run
+from tests.system.servers import RedisServer
 
 
 def be_replica(client: redis.Redis) -> None:
@@ -75,7 +75,10 @@ def test_a_failover_is_waited_for(
         begin(one)
         wait_until(lambda: name not in living_workers_of(one))
         end(one)
-        running = held_run(hakoiri, redis_server)
+        # In hundreds of chunks.
+        farmed = ("--farm-from", "0", "--chunk", "100", "--redis", redis_server.url)
+        running = hakoiri.start("run", "klotski", "--whole", *farmed, "--json")
+        wait_until(lambda: one.keys("hakoiri:*:in:*"), what="chunks")
         begin(one)
         running.wait_for("Redis is away (")
         end(one)
