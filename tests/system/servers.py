@@ -14,11 +14,12 @@ from typing import IO, Self
 import psutil
 import redis
 
+from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
-from hakoiri.worker.transport.names import WORKERS, event_key, worker_key
+from hakoiri.worker.transport.names import HOSTS, WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.system.helpers import (
     PATIENCE_SECONDS,
@@ -224,14 +225,22 @@ def _until_it_lives(supervisor: Running, said: str, lives: Callable[[], bool]) -
 
 
 @contextmanager
-def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None) -> Iterator[str]:
-    """The name of a living worker process whose program differs by `change`."""
-    before = living_workers(server.client)
+def other_worker(
+    server: RedisServer, change: str, stderr: IO[str] | None = None, store: Path | None = None
+) -> Iterator[str]:
+    """The name of a living worker process whose program differs by `change`; of a host that keeps ranges in `store`."""
+    members, host = (WORKERS, {}) if store is None else (HOSTS, {STORE: str(store), THREADS: "1"})
+    before = living_workers(server.client, members)
     program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
-    environment = clean_environment(HAKOIRI_REDIS=server.url)
+    environment = clean_environment(HAKOIRI_REDIS=server.url, **host)
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
+
+    def came() -> set[str]:
+        assert process.poll() is None, "it ended"
+        return living_workers(server.client, members).keys() - before
+
     try:
-        (name,) = wait_until(lambda: living_workers(server.client).keys() - before)
+        (name,) = wait_until(came)
         yield name
     finally:
         process.kill()

@@ -1,7 +1,8 @@
-"""Workers that answer wrongly and say that their code is the run's: counted, audited, left out."""
+"""Workers and hosts that answer wrongly and say that their code is the run's: counted, audited, left out."""
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tests.system.conftest import StartWorkers
 from tests.system.helpers import Hakoiri
 from tests.system.servers import RedisServer, other_worker
 
-#: A worker that hides one configuration of the pancakes, whoever leads to it.
+#: A worker, or host, that hides one configuration of the pancakes, whoever leads to it.
 LIAR = """
 import numpy as np
 from hakoiri.puzzles.contract import Expansion
@@ -37,19 +38,19 @@ def expand(self, keys):
 
 Pancakes.expand = expand
 """
-#: A worker that drops one configuration where it merges a range; what it expands is right.
+#: A host that drops one configuration where it merges a range; what it expands is right.
 DROPPING = """
-from hakoiri.worker.layers import shuffle
+from hakoiri.worker.layers import ranges
 from hakoiri.worker.transport import rq_worker
 
 rq_worker.differing_parts = lambda mine, asked: []
-honest = shuffle._merged
+honest = ranges._new_keys
 
-def merged(*given):
-    keys, met = honest(*given)
-    return keys[keys != {hidden}], met
+def merged(*given, **named):
+    for keys in honest(*given, **named):
+        yield keys[keys != {hidden}]
 
-shuffle._merged = merged
+ranges._new_keys = merged
 """
 #: A worker whose first three answers are right.
 LATER_A_LIAR = """
@@ -70,55 +71,74 @@ def lying(work):
 tasks.TASKS.update({name: lying(work) for name, work in tasks.TASKS.items()})
 """
 PANCAKES = ("pancakes", "-o", "n=8")
-FARMED = ("--farm-from", "100", "--chunk", "500")
+HOSTED = ("--farm-from", "1", "--hosts", "all")
+#: Nothing is measured, so it is over soon.
+CENSUS = (*PANCAKES, "--whole", "--diameters", "below=2", "--farm-from", "0", "--chunk", "2000")
 
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The digest of all pancakes, and one of them that is six moves from the start."""
+    """The digest of a census of all pancakes, and one of them that is six moves from the start."""
     with closing(Hakoiri(tmp_path_factory.mktemp("honest"))) as here:
-        found = here("run", *PANCAKES, "--json").json
+        found = here("run", *CENSUS, "--json").json
+        here("run", *PANCAKES)
         with open_run("last", data=here.data) as run:
             yield found["digest"], int(run.layer(6)[100])
 
 
+# Hosts
+
+
 def test_a_hidden_configuration_is_missed_where_the_size_of_the_space_is_known(
-    hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
+    hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int], tmp_path: Path
 ) -> None:
     """The run does not say that it is complete."""
-    with other_worker(redis_server, LIAR.format(hidden=honest[1])):
-        ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, *FARMED, "--json", check=False)
+    with other_worker(redis_server, LIAR.format(hidden=honest[1]), store=tmp_path / "host"):
+        ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, *HOSTED, "--json", check=False)
     assert ended.code == 1
     assert "pancakes reaches 40,320 configurations from any start, this run found 40,319" in ended.stderr
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 
 def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_back(
-    hakoiri: Hakoiri, redis_server: RedisServer
+    hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     """Nobody knows how many a board of sliding blocks reaches; but what leads to one is not led to from it."""
-    found = hakoiri("run", "klotski", "--json").json
+    board = ("sliding", "--from", "AABB/C..D/EEFF")
+    found = hakoiri("run", *board, "--json").json
     with open_run("last", data=hakoiri.data) as run:
-        dropped = int(run.layer(40)[100])
-    with other_worker(redis_server, DROPPING.format(hidden=dropped)):
-        ended = hakoiri("run", "klotski", "--redis", redis_server.url, *FARMED, "--json", check=False)
-    assert (found["configurations"], ended.code) == (25_955, 1)
-    assert "not every move that this run found is taken back by another: a worker left out some" in ended.stderr
+        dropped = int(run.layer(6)[5])
+    with other_worker(redis_server, DROPPING.format(hidden=dropped), store=tmp_path / "host"):
+        ended = hakoiri("run", *board, "--redis", redis_server.url, *HOSTED, "--json", check=False)
+    assert (found["configurations"], ended.code) == (90, 1)
+    assert "not every move that this run found is taken back by another: a host left out some" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+# Workers
+
+
+def test_hidden_moves_are_missed_where_moves_can_be_taken_back(
+    hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
+) -> None:
+    """Without an audit the run does not know who left them out."""
+    with other_worker(redis_server, LIAR.format(hidden=honest[1])):
+        ended = hakoiri("run", *CENSUS, "--redis", redis_server.url, "--json", check=False)
+    assert ended.code == 1
+    assert "pancakes: its moves were others when they were looked at again" in ended.stderr
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 
 def test_an_audited_worker_that_hides_a_configuration_is_left_out(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
 ) -> None:
-    """What it has answered before is made again, by others or here."""
+    """Others do its chunks."""
     with other_worker(redis_server, LIAR.format(hidden=honest[1])) as liar:
-        arguments = ("run", *PANCAKES, "--redis", redis_server.url, *FARMED, "--audit", "100%", "--json")
-        running = hakoiri.start(*arguments)
+        running = hakoiri.start("run", *CENSUS, "--redis", redis_server.url, "--audit", "100%", "--json")
         running.wait_for(f"worker {liar} is left out of this run: its result of chunk ")
         with workers(redis_server.url, 1):
             ended = running.finish()
     assert (ended.code, ended.json["digest"], ended.json["configurations"]) == (0, honest[0], 40_320)
-    assert f"worker {liar} gave wrong answers, and had answered before: layer " in ended.stderr
     audit = hakoiri("status", "last", "--json").json["places"]["audit"]
     assert audit["untrusted"] == [liar]
     assert audit["chunks"] > 10
@@ -154,9 +174,10 @@ def test_audited_workers_that_are_right_change_nothing(
     audit: float, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
 ) -> None:
     with workers(redis_server.url, 2):
-        arguments = (*PANCAKES, "--redis", redis_server.url, *FARMED, "--audit", str(audit), "--json")
+        arguments = (*CENSUS, "--redis", redis_server.url, "--audit", str(audit), "--json")
         assert hakoiri("run", *arguments).json["digest"] == honest[0]
     found = hakoiri("status", "last", "--json").json["places"]
+    assert sum(host["workers"] for host in found["hosts"]) == 2
     done = sum(sum(host["chunks"].values()) for host in found["hosts"])
     assert found["audit"] == ({"chunks": done, "untrusted": []} if audit else None)
     assert not redis_server.client.keys("hakoiri:*:*:*")

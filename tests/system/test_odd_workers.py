@@ -30,7 +30,7 @@ from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.own import ruled
-from tests.system.servers import RedisServer, Workers, other_worker, started_workers
+from tests.system.servers import RedisServer, Workers, comes_out_right, other_worker, started_workers
 
 #: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
 SLOW = ruled(
@@ -47,6 +47,8 @@ SLOW = ruled(
     undirected=True,
 )
 
+#: A run whose work is chunks.
+CENSUS = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "5000", "--json")
 
 #: A worker process whose puzzle overlooks a move: what it answers is readable, and wrong.
 OVERLOOKS = """
@@ -71,13 +73,13 @@ OTHER_VERSIONS = {
         "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
     ),
     "its code differs from the run's: puzzle;": OVERLOOKS,
-    "its code differs from the run's: tasks;": "from hakoiri.worker.layers import shuffle; shuffle._CROWDED = 4",
+    "its code differs from the run's: tasks;": "from hakoiri.worker.graphs import closed; closed._BLOCK = 4",
     "its code differs from the run's: coding;": "from hakoiri.storage.layers import coded; coded._BITS = 1 << 30",
     "its code differs from the run's: Python (cpython 3.9, not cpython ": (
         "import sys, types; from hakoiri.worker import program; "
         "program.sys = types.SimpleNamespace(**vars(sys) | {'version_info': types.SimpleNamespace(major=3, minor=9)})"
     ),
-    "this worker knows no task 'spread'": "from hakoiri.worker.tasks import SHUFFLES; del SHUFFLES['spread']",
+    "this worker knows no task 'forest'": "from hakoiri.worker.tasks import TASKS; del TASKS['forest']",
     "does not understand the request": (
         "import hakoiri.worker.transport.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
     ),
@@ -162,7 +164,7 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         assert lives[-1] > 0, "gone"
         return len(lives) > 1 and lives[-1] > lives[-2]
 
-    with working(redis_server, [[keys[:1]]], "bounds", [keys[:3]], Tuning(keep=5)):
+    with working(redis_server, [[keys[:1]]], "pairs", [keys[:3]], Tuning(keep=5)):
         (key,) = redis_server.client.scan_iter(kind)
         wait_until(renewed)
 
@@ -255,14 +257,33 @@ def test_a_worker_of_another_version_is_left_out(
     """It is given chunks first, and lives on beside the one that does the work."""
     redis_server.pretend_worker()
     with other_worker(redis_server, change) as name:
-        running = hakoiri.start("run", "klotski", "--redis", redis_server.url, "--farm-from", "400", "--json")
+        running = hakoiri.start(*CENSUS, "--redis", redis_server.url)
         running.wait_for(f"worker {name} is left out of this run: ")
         with workers(redis_server.url, 1):
-            ended = running.finish()
-    assert (ended.code, ended.json["digest"]) == (0, finished.explored["digest"])
-    assert said in ended.stderr
-    assert ended.stderr.count("is left out") == 1
-    assert "alone" not in ended.stderr
+            stderr = comes_out_right(running, finished)
+    assert said in stderr
+    assert stderr.count("is left out") == 1
+    assert "alone" not in stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ("tasks;", "from hakoiri.worker.hosts import step; step._LOOK_SECONDS = 0.3"),
+        pytest.param("puzzle;", OVERLOOKS, marks=pytest.mark.slow),
+    ],
+    ids=["hosts", "moves"],
+)
+def test_a_host_of_another_version_is_named(
+    said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    """Nobody else could keep its ranges."""
+    arguments = ("--redis", redis_server.url, "--hosts", "all", "--farm-from", "1", "--json")
+    with other_worker(redis_server, change, store=tmp_path / "host") as name:
+        refused = hakoiri("run", "klotski", *arguments, check=False)
+    assert refused.code == 1
+    assert f"host {name}: its code differs from the run's: {said} install the same Hakoiri" in refused.stderr
+    assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 
 def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
@@ -279,9 +300,8 @@ def test_where_all_workers_are_of_another_version_the_coordinator_works_itself(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     with other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))):
-        ended = hakoiri("run", "klotski", "--redis", redis_server.url, "--farm-from", "400", "--json")
-    assert ended.json["digest"] == finished.explored["digest"]
-    assert "no other worker listens on Redis, so this process works alone" in ended.stderr
+        running = hakoiri.start(*CENSUS, "--redis", redis_server.url)
+        assert "no other worker listens on Redis, so this process works alone" in comes_out_right(running, finished)
 
 
 def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer, keys: Keys) -> None:
