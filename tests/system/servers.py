@@ -172,9 +172,14 @@ def comes_out_right(running: Running, finished: FinishedRuns) -> str:
 
 
 @contextmanager
-def started_host(hakoiri: Hakoiri, url: str, store: Path, *options: str) -> Iterator[Workers]:
-    """A host that keeps ranges below `store`, known to Redis when the block begins, gone when it has ended."""
-    supervisor = hakoiri.start("worker", "--store", str(store), *options, env={"HAKOIRI_REDIS": url})
+def started_host(
+    hakoiri: Hakoiri, url: str, store: Path, *options: str, before: Callable[[], object] | None = None
+) -> Iterator[Workers]:
+    """A host that keeps ranges below `store`, known to Redis when the block begins, gone when it has ended.
+
+    Its supervisor calls `before` first.
+    """
+    supervisor = hakoiri.start("worker", "--store", str(store), *options, env={"HAKOIRI_REDIS": url}, before=before)
     with (
         redis.Redis.from_url(url) as client,
         _until_it_lives(supervisor, "host in ", lambda: _beats(client, supervisor)),

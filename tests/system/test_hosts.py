@@ -1,30 +1,43 @@
-"""Workers of two hosts, each with a data Redis of its own: what they make stays there, and others fetch it."""
+"""Two hosts, each with a data Redis of its own, whose clocks differ: messages go there, whatever becomes of them."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
 import redis
 
 from hakoiri.worker.transport import data_redis
-from hakoiri.worker.transport.connection import living_workers, without_password
+from hakoiri.worker.transport.connection import living_hosts
 from tests.support.forking import set_clock
-from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
-from tests.system.servers import RedisServer, Workers, started_workers
+from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer, Workers, started_host
 
+SLOW = pytest.mark.slow
 #: Seconds.
 DAY = 86_400.0
 
 
 @dataclass(frozen=True)
 class Host:
-    """A worker, and the data Redis that it leaves pieces in."""
+    """A host, and the data Redis at which it takes messages."""
 
+    name: str
     data: redis.Redis
     team: Workers
+
+    @property
+    def process(self) -> psutil.Process:
+        """The one that keeps its ranges."""
+        (process,) = (child for child in self.team.supervisor.children() if child.name() != "redis-server")
+        return process
+
+    def received(self) -> int:
+        """How many messages came to it so far."""
+        return int(self.data.info("commandstats").get("cmdstat_rpush", {"calls": 0})["calls"])
 
 
 @dataclass(frozen=True)
@@ -34,10 +47,14 @@ class Hosts:
     main: RedisServer
     hosts: list[Host]
 
+    def start(self, hakoiri: Hakoiri, *words: str) -> Running:
+        """A run that they keep from the first layer on."""
+        return hakoiri.start("run", *words, "--redis", self.main.url, "--hosts", "all", "--farm-from", "1", "--json")
+
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Two hosts of one worker each: the first starts a data Redis itself, the second has one with a password.
+    """Two hosts of one thread each: the first starts a data Redis itself, the second has one with a password.
 
     The clock of the first is a day ahead, that of the second is slow by a day.
     """
@@ -46,78 +63,93 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     with ExitStack() as stack:
         main = stack.enter_context(RedisServer(directory / "main"))
         named = stack.enter_context(RedisServer(directory / "data", "not-for-everybody"))
-        teams = [
-            stack.enter_context(
-                started_workers(command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}, before=partial(set_clock, ahead))
-            )
-            for url, ahead in (("auto", DAY), (named.url, -DAY))
-        ]
-        urls = living_workers(main.client).values()
-        clients = [stack.enter_context(redis.Redis.from_url(url)) for url in sorted(urls, key=named.url.__eq__)]
-        yield Hosts(main, list(map(Host, clients, teams)))
+        found = Hosts(main, [])
+        for url, ahead in (("auto", DAY), (named.url, -DAY)):
+            known = living_hosts(main.client).keys()
+            store, clock = directory / f"host-{len(known)}", partial(set_clock, ahead)
+            team = stack.enter_context(started_host(command, main.url, store, "--data-redis", url, before=clock))
+            ((name, beat),) = ((name, beat) for name, beat in living_hosts(main.client).items() if name not in known)
+            found.hosts.append(Host(name, stack.enter_context(redis.Redis.from_url(beat.url)), team))
+        yield found
     command.close()
 
 
-def commands(client: redis.Redis, name: str) -> int:
-    """How often a command came to a server so far."""
-    stats = client.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})
-    return int(stats["calls"])
+def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    before = [host.received() for host in hosts.hosts]
+    ended = hosts.start(hakoiri, "klotski", "--merge-mirrors").finish()
+    assert ended.json["digest"] == hakoiri.ask("run", "klotski", "--merge-mirrors")["digest"]
+    assert "begun anew" not in ended.stderr, "nobody compares clocks"
+    assert all(host.received() > count for host, count in zip(hosts.hosts, before, strict=True))
+    assert not hosts.main.client.keys("hakoiri:*:inbox:*")
+    assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "messages stay behind"
+    run = ended.json["run"]
+    places = hakoiri.ask("status", run)["places"]
+    assert sorted(host["host"] for host in places["kept"]["hosts"]) == sorted(host.name for host in hosts.hosts)
+    shown = hakoiri.here("status", run).stdout
+    assert all(host.name in shown for host in hosts.hosts)
+    assert "not-for-everybody" not in shown + ended.stderr
 
 
-def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    ended = hakoiri.here("run", "klotski", "--redis", hosts.main.url, "--farm-from", "500", "--chunk", "100", "--json")
-    assert ended.json["digest"] == finished.explored["digest"]
-    assert "in no queue" not in ended.stderr, "nobody compares clocks"
-    fetched = [commands(host.data, "getrange") for host in hosts.hosts]
-    assert all(fetched), fetched
-    assert not commands(hosts.main.client, "getrange")
-    assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"
-    places = hakoiri.ask("status", "last")["places"]
-    assert places == hakoiri.ask("runs")["runs"][-1]["places"]
-    assert sum(made["layers"] for made in places["layers"].values()) == 168
-    urls = sorted(without_password(url) for url in living_workers(hosts.main.client).values())
-    (host,) = places["hosts"]
-    assert (host["workers"], sorted(host["data_redis"])) == (2, urls)
-    assert host["chunks"].keys() == {"spread", "gather"}
-    shown = hakoiri.here("status", "last").stdout
-    assert f"by 2 workers of {host['host']}, pieces in redis://" in " ".join(shown.split())
-    assert "not-for-everybody" not in shown
+@pytest.mark.parametrize("harm", ["other bytes", pytest.param("cut off", marks=SLOW), pytest.param("gone", marks=SLOW)])
+def test_messages_that_are_damaged_are_sent_again(harm: str, hosts: Hosts, hakoiri: Hakoiri) -> None:
+    """The layer is begun anew."""
+    receiver, board = hosts.hosts[1], ("sliding", "--from", "AABB/C..D/EEFF")
+    process = receiver.process
+    process.suspend()
+    try:
+        running = hosts.start(hakoiri, *board)
+        # They wait until the host goes on.
+        (key,) = wait_until(lambda: receiver.data.keys("hakoiri:*:inbox:*"), what="messages")
+        (message,) = receiver.data.lrange(key, 0, 0)
+        if harm == "gone":
+            receiver.data.delete(key)
+        else:
+            receiver.data.lset(key, 0, message[:9] + b"\xff" + (message[10:] if harm == "other bytes" else b""))
+    finally:
+        process.resume()
+    ended = running.finish()
+    assert (ended.code, "begun anew" in ended.stderr) == (0, True), ended
+    assert ended.json["digest"] == hakoiri.ask("run", *board)["digest"]
 
 
-@pytest.mark.slow
-def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    """What lay there is made again, by whoever has time."""
+@SLOW
+def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri) -> None:
+    """What lay there is made again."""
     first = hosts.hosts[0]
-    old = psutil.Process(first.data.info("server")["process_id"])
-    running = hakoiri.start("run", "klotski", "--redis", hosts.main.url, "--chunk", "100", "--json")
-    wait_until(lambda: first.data.dbsize() >= 3 or running.process.poll() is not None, what="pieces")
+    old, before = psutil.Process(first.data.info("server")["process_id"]), first.received()
+    running = hosts.start(hakoiri, "tiles", "-o", "rows=2", "-o", "columns=5")
+    wait_until(lambda: first.received() > before + 10 or running.process.poll() is not None, what="messages")
     old.kill()
     ended = running.finish()
     assert ended.code == 0, ended
-    assert ended.json["digest"] == finished.explored["digest"]
+    assert ended.json["digest"] == hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=5")["digest"]
     first.team.supervisor.wait_for("the data Redis had ended; another is in its place, empty")
     assert first.data.info("server")["process_id"] != old.pid
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("scarce", [1, 2])
-def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
-    scarce: int, hosts: Hosts, hakoiri: Hakoiri
-) -> None:
+def test_messages_for_which_data_redis_have_too_little_room_wait(scarce: int, hosts: Hosts, hakoiri: Hakoiri) -> None:
     """It is enough that one of them has little; none evicts anything, and what each may hold is kept to."""
-    expected = hakoiri.ask("run", "cube2")["digest"]
-    hakoiri.here("delete", "last", "--yes")
     short = [host.data for host in hosts.hosts[:scarce]]
+    usual = [client.config_get("maxmemory")["maxmemory"] for client in short]
+    full = [int(client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"]) for client in short]
     for client in short:
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + 2_000_000)
-    ended = hakoiri.start_run_by_passes(hosts.main.url).finish()
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 100_000)
+    try:
+        ended = hosts.start(hakoiri, "cube2").finish()
+        refused = [int(client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"]) for client in short]
+    finally:
+        for client, most in zip(short, usual, strict=True):
+            client.config_set("maxmemory", most)
     assert ended.code == 0, ended
-    assert ended.json["digest"] == expected
-    assert "left out" not in ended.stderr
+    assert all(now > then for now, then in zip(refused, full, strict=True)), "they had room enough"
+    assert "begun anew" not in ended.stderr
+    assert ended.json["digest"] == hakoiri.ask("run", "cube2")["digest"]
     assert [client.info("stats")["evicted_keys"] for client in short] == [0] * scarce
 
 
-# What a worker is not started with
+# What a host is not started with
 
 
 @pytest.mark.parametrize(
@@ -130,18 +162,24 @@ def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
     ],
 )
 def test_what_cannot_be_a_data_redis_is_refused(
-    options: tuple[str, ...], said: str, redis_server: RedisServer, hakoiri: Hakoiri
+    options: tuple[str, ...], said: str, redis_server: RedisServer, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
-    refused = hakoiri.here("worker", "--redis", redis_server.url, *options, check=False)
+    store = ("--store", str(tmp_path / "host"))
+    refused = hakoiri.here("worker", *store, "--redis", redis_server.url, *options, check=False)
     assert refused.code != 0
     assert said in " ".join(refused.stderr.split())
     assert "hidden" not in refused.stderr
 
 
+def test_a_worker_that_keeps_no_ranges_has_no_data_redis(redis_server: RedisServer, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here("worker", "--redis", redis_server.url, "--data-redis", "auto", check=False)
+    assert (refused.code, "add --store DIR" in refused.stderr) == (2, True), refused
+
+
 def test_a_data_redis_that_other_hosts_cannot_reach_is_refused(
-    redis_server: RedisServer, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
+    redis_server: RedisServer, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(data_redis, "address_towards", lambda _: "10.0.0.2")
-    options = ("--redis", redis_server.url, "--data-redis", redis_server.url)
+    options = ("--store", str(tmp_path / "host"), "--redis", redis_server.url, "--data-redis", redis_server.url)
     refused = hakoiri.here("worker", *options, check=False)
     assert (refused.code, "is reached from this machine alone" in refused.stderr) == (2, True), refused

@@ -74,7 +74,7 @@ OTHER_VERSIONS = {
     ),
     "its code differs from the run's: puzzle;": OVERLOOKS,
     "its code differs from the run's: tasks;": "from hakoiri.worker.graphs import closed; closed._BLOCK = 4",
-    "its code differs from the run's: coding;": "from hakoiri.storage.layers import coded; coded._BITS = 1 << 30",
+    "its code differs from the run's: coding;": "from hakoiri.storage.layers import blocks; blocks._BITS = 1 << 30",
     "its code differs from the run's: Python (cpython 3.9, not cpython ": (
         "import sys, types; from hakoiri.worker import program; "
         "program.sys = types.SimpleNamespace(**vars(sys) | {'version_info': types.SimpleNamespace(major=3, minor=9)})"
