@@ -85,6 +85,20 @@ def stand_still_after_round(depth: int, number: int) -> None:
     Session.commit = commit_and_stand_still  # type: ignore[method-assign]
 
 
+def stand_still_after_layer(depth: int) -> None:
+    """Stop as SIGSTOP does when layer `depth` is committed, also where hosts keep it: `Ledger` stays as it is."""
+    commit, left = Session.commit, [depth]
+
+    def commit_and_stand_still(session: Session, state: State) -> State:
+        committed = commit(session, state)
+        if left and committed.depth >= left[0]:
+            left.clear()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return committed
+
+    Session.commit = commit_and_stand_still  # type: ignore[method-assign]
+
+
 def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
     commit, left = Ledger.commit, list(stages)
 

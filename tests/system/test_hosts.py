@@ -1,19 +1,26 @@
 """Two hosts, each with a data Redis of its own, whose clocks differ: messages go there, whatever becomes of them."""
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import psutil
 import pytest
 import redis
 
+from hakoiri.worker.hosts import step
+from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport import data_redis
 from hakoiri.worker.transport.connection import living_hosts
+from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.names import inbox_key
 from tests.support.forking import set_clock
-from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.before import stand_still_after_layer
+from tests.system.helpers import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
 
 SLOW = pytest.mark.slow
@@ -47,9 +54,10 @@ class Hosts:
     main: RedisServer
     hosts: list[Host]
 
-    def start(self, hakoiri: Hakoiri, *words: str) -> Running:
+    def start(self, hakoiri: Hakoiri, *words: str, before: Callable[[], object] | None = None) -> Running:
         """A run that they keep from the first layer on."""
-        return hakoiri.start("run", *words, "--redis", self.main.url, "--hosts", "all", "--farm-from", "1", "--json")
+        hosted = ("--redis", self.main.url, "--hosts", "all", "--farm-from", "1", "--json")
+        return hakoiri.start("run", *words, *hosted, before=before)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +82,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     command.close()
 
 
-def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hakoiri) -> None:
     before = [host.received() for host in hosts.hosts]
     ended = hosts.start(hakoiri, "klotski", "--merge-mirrors").finish()
     assert ended.json["digest"] == hakoiri.ask("run", "klotski", "--merge-mirrors")["digest"]
@@ -90,26 +98,25 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     assert "not-for-everybody" not in shown + ended.stderr
 
 
-@pytest.mark.parametrize("harm", ["other bytes", pytest.param("cut off", marks=SLOW), pytest.param("gone", marks=SLOW)])
-def test_messages_that_are_damaged_are_sent_again(harm: str, hosts: Hosts, hakoiri: Hakoiri) -> None:
+@pytest.mark.parametrize("whole", [True, pytest.param(False, marks=SLOW)], ids=["other-bytes", "cut-off"])
+def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hakoiri: Hakoiri) -> None:
     """The layer is begun anew."""
-    receiver, board = hosts.hosts[1], ("sliding", "--from", "AABB/C..D/EEFF")
+    receiver, space = hosts.hosts[1], ("tiles", "-o", "rows=2", "-o", "columns=4")
+    running = hosts.start(hakoiri, *space, before=partial(stand_still_after_layer, 20))
+    running.stands_still()
     process = receiver.process
     process.suspend()
     try:
-        running = hosts.start(hakoiri, *board)
+        running.send(signal.SIGCONT)
         # They wait until the host goes on.
         (key,) = wait_until(lambda: receiver.data.keys("hakoiri:*:inbox:*"), what="messages")
         (message,) = receiver.data.lrange(key, 0, 0)
-        if harm == "gone":
-            receiver.data.delete(key)
-        else:
-            receiver.data.lset(key, 0, message[:9] + b"\xff" + (message[10:] if harm == "other bytes" else b""))
+        receiver.data.lset(key, 0, message[:9] + b"\xff" + (message[10:] if whole else b""))
     finally:
         process.resume()
     ended = running.finish()
-    assert (ended.code, "begun anew" in ended.stderr) == (0, True), ended
-    assert ended.json["digest"] == hakoiri.ask("run", *board)["digest"]
+    assert (ended.code, ended.stderr.count("layer 21 is begun anew\n")) == (0, 1), ended
+    assert ended.json["digest"] == hakoiri.ask("run", *space)["digest"]
 
 
 @SLOW
@@ -127,26 +134,20 @@ def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri)
     assert first.data.info("server")["process_id"] != old.pid
 
 
-@SLOW
-@pytest.mark.parametrize("scarce", [1, 2])
-def test_messages_for_which_data_redis_have_too_little_room_wait(scarce: int, hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """It is enough that one of them has little; none evicts anything, and what each may hold is kept to."""
-    short = [host.data for host in hosts.hosts[:scarce]]
-    usual = [client.config_get("maxmemory")["maxmemory"] for client in short]
-    full = [int(client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"]) for client in short]
-    for client in short:
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + 100_000)
-    try:
-        ended = hosts.start(hakoiri, "cube2").finish()
-        refused = [int(client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"]) for client in short]
-    finally:
-        for client, most in zip(short, usual, strict=True):
-            client.config_set("maxmemory", most)
-    assert ended.code == 0, ended
-    assert all(now > then for now, then in zip(refused, full, strict=True)), "they had room enough"
-    assert "begun anew" not in ended.stderr
-    assert ended.json["digest"] == hakoiri.ask("run", "cube2")["digest"]
-    assert [client.info("stats")["evicted_keys"] for client in short] == [0] * scarce
+def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_server: RedisServer) -> None:
+    """And nothing is evicted for it."""
+    client = redis_server.client
+    request = HostRequest({"run": "a", "layout": "u32"}, ["x"], 0, [0], b"", [0], 1)
+    client.set("other", bytes(1_000_000))
+    client.config_set("maxmemory", client.info("memory")["used_memory"] - 500_000)
+    sender = Thread(target=step._Mail(Depots(client), request, "s").send, args=(0, b"message"), daemon=True)
+    sender.start()
+    # Refused and tried again.
+    wait_until(lambda: client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"] > 1)
+    assert (sender.is_alive(), client.exists("other")) == (True, 1)
+    client.delete("other")
+    sender.join(PATIENCE_SECONDS)
+    assert client.lrange(inbox_key("s", "x", 1, 0), 0, -1) == [b"message"]
 
 
 # What a host is not started with
