@@ -24,10 +24,9 @@ from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.support.seeds import seeds
 from tests.system.before import be_impatient, limit_files, stand_still
-from tests.system.conftest import StartWorkers
 from tests.system.disks import KINDS, small_disk
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer
+from tests.system.servers import RedisServer, started_host
 
 #: Layers 8 to 10 have 480,467, 166,276 and 2,457 configurations, and 870,072, 1,887,748 and 623,800.
 PYRAMINX, CUBE = ("pyraminx",), ("cube2",)
@@ -288,45 +287,19 @@ def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink
     hakoiri.here("delete", "last", "--yes")
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", seeds(30, 1, 4))
-def test_workers_and_driver_killed_among_millions(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, redis_server: RedisServer, workers: StartWorkers, seed: int
-) -> None:
-    """A worker in the first half, the driver in the second; then more workers than cores, which merge, too."""
-    expected, chance = undisturbed(TILES), random.Random(seed)
-    shutil.copytree(brink, hakoiri.data / brink.name)
-    records = standing_of(hakoiri)[1]
-    resources = ("--memory", "64MB", "--redis", redis_server.url)
-    with workers(redis_server.url, 2) as team:
-        running = resumed(hakoiri, *resources)
-        assert go_on_for(running, chance.uniform(0, 2)), running.finish()
-        os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
-        assert go_on_for(running, chance.uniform(0, 2)), running.finish()
-        killed_in_time(hakoiri, running, records)
-    with workers(redis_server.url, 3) as team:
-        running = resumed(hakoiri, *resources)
-        assert go_on_for(running, chance.uniform(0, 5)), running.finish()
-        os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
-        assert running.finish(LONG_SECONDS).code == 0, running.finish()
-    assert_as_undisturbed(hakoiri, expected)
-    hakoiri.here("delete", "last", "--yes")
-
-
-# Killed, workers and all
+# Killed, hosts and all
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("driver", ["run", "coordinator"])
 def test_everything_killed_in_a_long_layer(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, redis_server: RedisServer, workers: StartWorkers, driver: str
+    hakoiri: Hakoiri, undisturbed: Undisturbed, redis_server: RedisServer, tmp_path: Path, driver: str
 ) -> None:
-    """One worker, then the driver, then Redis, and the other worker with it: whoever goes on has all that was kept."""
-    expected = undisturbed(PYRAMINX)
-    resources = ("--memory", "1MB", "--farm-from", "1", "--chunk", "20000")
-    with workers(redis_server.url, 2) as team:
+    """A host, then the driver, then Redis, and the host again: whoever goes on has all that was kept."""
+    expected, store = undisturbed(PYRAMINX), tmp_path / "host"
+    resources = ("--memory", "1MB", "--farm-from", "1", "--hosts", "all")
+    with started_host(hakoiri, redis_server.url, store) as team:
         if driver == "run":
             running = hakoiri.start("run", *PYRAMINX, *resources, "--redis", redis_server.url)
         else:
@@ -336,12 +309,12 @@ def test_everything_killed_in_a_long_layer(
         os.kill(wait_until(team.pids)[0], signal.SIGKILL)
         until(hakoiri, running, inside(LONGEST + 1), "the layer after it")
         running.kill()
-        team.supervisor.end()
     _, kept, _ = standing_of(hakoiri)
     redis_server.kill()
     redis_server.start(wipe=True)
-    with workers(redis_server.url, 3):
+    with started_host(hakoiri, redis_server.url, store):
         hakoiri("resume", "last", "--redis", redis_server.url)
+        assert hakoiri.ask("verify", "last", "--redis", redis_server.url)["ok"]
     _, records, _ = standing_of(hakoiri)
     assert_kept(kept, records)
     assert [record.session for record in records] == [1] * len(kept) + [2] * (len(records) - len(kept))
