@@ -23,7 +23,6 @@ from hakoiri.coordinator.session import resources
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import SPILL_FOLDER
 from hakoiri.worker.transport.forked import Forked
 from tests.support.forking import SCARCE, fork_command
 
@@ -253,16 +252,6 @@ class Hakoiri:
                 return ledger.state
         except (ValueError, FileNotFoundError, StorageError):
             return State()
-
-    def start_run_by_passes(self, url: str) -> Running:
-        """A run by workers that has put on disk what does not fit in Redis."""
-        running = self.start("run", "cube2", "--redis", url, "--farm-from", "5000", "--chunk", "50000", "--json")
-        spilled: list[Path] = []
-        wait_until(
-            lambda: spilled.extend(self.data.glob(f"*/{SPILL_FOLDER}")) or spilled or running.process.poll() is not None
-        )
-        assert spilled, running.stderr
-        return running
 
     def close(self) -> None:
         """End everything that is still at work."""
