@@ -31,10 +31,12 @@ LABEL org.opencontainers.image.title="Hakoiri" \
       org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 
-# A fixed uid, so that volumes fit the next image too. A new volume at /data takes over the owner that it has here.
-RUN groupadd --gid 10001 hakoiri \
+# A host starts a Redis for the messages to it. A fixed uid, so that volumes fit the next image too. A new volume at /data
+# or /store takes over the owner that it has here.
+RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/* \
+    && groupadd --gid 10001 hakoiri \
     && useradd --uid 10001 --gid hakoiri --no-create-home --home-dir /data hakoiri \
-    && install -d -o hakoiri -g hakoiri /data
+    && install -d -o hakoiri -g hakoiri /data /store
 COPY --from=install /opt/hakoiri /opt/hakoiri
 COPY --from=install --chown=10001:10001 /opt/kernels /opt/kernels
 COPY scripts/container /usr/local/bin/hakoiri-container

@@ -18,11 +18,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 PROJECT = "hakoiri-test"
-WORKERS = 2
+WORKERS = HOSTS = 2
 #: How long a state that must come is waited for.
 PATIENCE_SECONDS = 600.0
-#: The ports at which the containers of each service listen.
-SERVICES = {"redis": {6379}, "pieces": {6380}, "web": {8080}, "coordinator": set[int](), "worker": set[int]()}
+#: The ports at which the containers of each service listen; a host's data Redis takes a free one.
+SERVICES = {"redis": {6379}, "web": {8080}, "coordinator": set[int](), "worker": set[int](), "host": set[int]()}
+DATA_REDIS = range(10_000, 30_000)
 #: Configurations, greatest depth and digest of what the usual start of the Hakoiri-musume reaches.
 REACHED = (25_955, 167, "55e94a65ebe4704215527917a7a6fdff44e760199b7eaf49604acc3736dbdc10")
 #: Configurations and components of its whole space.
@@ -143,21 +144,23 @@ def check_ports() -> None:
     check(here == {PAGE}, f"listening here: {here}")
     for name, service in containers().items():
         ports = {port for _, port in listening(process_of(name))}
-        check(ports == SERVICES[service], f"{name} listens on {ports}")
+        own = {port for port in ports if service == "host" and port in DATA_REDIS}
+        check(ports - own == SERVICES[service], f"{name} listens on {ports}")
+        check(len(own) == (service == "host"), f"{name} has data Redis at {own}")
     status, _ = ask("/api/runs", token="wrong")  # noqa: S106
     check(status == HTTPStatus.UNAUTHORIZED, f"the page answers {status} to a wrong token")
 
 
 def kill_during(run: str) -> None:
-    """Kill a worker and later the coordinator while a run goes on, and wait for its end."""
-    workers = [name for name, service in containers().items() if service == "worker"]
+    """Kill a host and later the coordinator while a run goes on, and wait for its end."""
+    hosts = [name for name, service in containers().items() if service == "host"]
     (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
 
     def found() -> int:
         return int(ask(f"/api/runs/{run}")[1].get("configurations") or 0)
 
     killed = {}
-    for victim, configurations in ((workers[0], 2_000), (coordinator, 10_000)):
+    for victim, configurations in ((hosts[0], 2_000), (coordinator, 10_000)):
         wait_for(f"{configurations:,} configurations", lambda least=configurations: found() >= least)
         at = found()
         check(at < REACHED[0], "the run was over before it could be disturbed")
@@ -168,34 +171,46 @@ def kill_during(run: str) -> None:
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
 
 
-def enqueue(name: str, chunk: int, *words: str) -> None:
-    """Have the Hakoiri-musume queued with every layer sent to workers; does not wait until the command has ended."""
+def enqueue(name: str, *words: str) -> None:
+    """Have the Hakoiri-musume queued; does not wait until the command has ended."""
     (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
-    command = ["hakoiri", "enqueue", "klotski", "--name", name, "--farm-from", "1", "--chunk", str(chunk), *words]
-    done = podman("exec", "--detach", coordinator, *command)
+    done = podman("exec", "--detach", coordinator, "hakoiri", "enqueue", "klotski", "--name", name, *words)
     check(done.returncode == 0, done.stderr)
 
 
+def stop_hosts() -> None:
+    """Stop all hosts, and check that these end by themselves."""
+    hosts = [name for name, service in containers().items() if service == "host"]
+    podman("stop", "--time", "45", *hosts)
+    codes = [podman("inspect", "--format", "{{.State.ExitCode}}", name).stdout.strip() for name in hosts]
+    check(codes == ["0"] * HOSTS, f"the hosts ended with {codes}")
+
+
 def check_runs() -> None:
-    """Check what a run with kills gives, and an undisturbed one of the whole space."""
-    # Small chunks, so that there is time to kill something.
-    enqueue("killed", 10)
+    """Check a run that hosts keep, with kills, and an undisturbed one of the whole space by workers."""
+    enqueue("killed", "--farm-from", "1", "--hosts", "all")
     kill_during("killed")
-    status = hakoiri("status", "killed")
+    status, path = hakoiri("status", "killed"), hakoiri("path", "killed")
     check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
-    check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not sent to workers: {status['places']}")
-    enqueue("whole", 1000, "--whole")
+    check(len(status["places"]["kept"]["hosts"]) == HOSTS, f"it is not at all hosts: {status['places']}")
+    check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not made by hosts: {status['places']}")
+    hakoiri("collect", "killed")
+    stop_hosts()
+    check(hakoiri("path", "killed") == path, "the path differs when the run is at home")
+    enqueue("whole", "--whole", "--chunk", "1000")
     wait_for("the end of the run", lambda: ask("/api/runs/whole")[1].get("status") == "complete")
     status, components = hakoiri("status", "whole"), hakoiri("components", "whole")["components"]
     found = (status["configurations"], len(components))
     check(found == WHOLE, f"the whole space: {found}")
+    check(bool(status["places"]["hosts"]), f"workers did no chunks: {status['places']}")
 
 
 def main() -> None:
     """Do all of it; take everything down, whatever happens."""
     try:
         with phase("starting the service"):
-            compose("up", "--detach", "--no-build", "--scale", f"worker={WORKERS}")
+            scales = [f"--scale={name}={count}" for name, count in (("worker", WORKERS), ("host", HOSTS))]
+            compose("up", "--detach", "--no-build", *scales)
         with phase("health checks"):
             for name in containers():
                 wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
@@ -206,6 +221,7 @@ def main() -> None:
         with phase("health after it"):
             status, health = wait_for("both workers", lambda: ask("/api/health"))
             check(status == HTTPStatus.OK and health["ok"] and health["workers"] == WORKERS, f"/api/health: {health}")
+            podman("start", *(name for name, service in containers().items() if service == "host"))
             for name in containers():
                 wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
     except BaseException:
@@ -215,7 +231,7 @@ def main() -> None:
     finally:
         with phase("taking it down"):
             # Podman-compose takes down one container of each service.
-            podman("rm", "--force", "--time", "45", *(name for name in containers() if name.endswith("worker_2")))
+            podman("rm", "--force", "--time", "45", *(name for name in containers() if name.endswith("_2")))
             compose("down", "--volumes")
     left = [*containers(), *podman("volume", "ls", "--quiet").stdout.split()]
     check(left == [], f"containers or volumes are left: {left}")

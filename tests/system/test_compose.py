@@ -22,7 +22,7 @@ import yaml
 
 from hakoiri.puzzles.jit import cache_directory, prepare
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.warm import load_all_kernels
 from tests.system.helpers import PATIENCE_SECONDS, ROOT, wait_until
@@ -30,9 +30,10 @@ from tests.system.helpers import PATIENCE_SECONDS, ROOT, wait_until
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("coordinator", "web", "worker")
-REDIS = ("redis", "pieces")
-WORKERS = 2
+OURS = ("coordinator", "web", "worker", "host")
+MANY = ("worker", "host")
+#: How many containers of each of these.
+COUNT = 2
 VARIABLE = re.compile(r"\$\$|\$\{(\w+):\?[^}]*\}")
 
 
@@ -45,7 +46,7 @@ def interpolate(text: str, values: dict[str, str]) -> str:
 
 
 def test_there_are_five_services() -> None:
-    assert set(SERVICES) == {*REDIS, *OURS}
+    assert set(SERVICES) == {"redis", *OURS}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -66,26 +67,27 @@ def test_no_port_is_open_to_other_hosts(name: str) -> None:
     assert "network_mode" not in SERVICES[name]
 
 
-def test_workers_can_be_many() -> None:
-    """Two containers cannot share a name or a port of the host."""
-    assert not {"container_name", "ports", "hostname"} & set(SERVICES["worker"])
+@pytest.mark.parametrize("name", MANY)
+def test_workers_and_hosts_can_be_many(name: str) -> None:
+    """Two containers cannot share a name or a port of the machine."""
+    assert not {"container_name", "ports", "hostname"} & set(SERVICES[name])
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_our_services_wait_for_redis(name: str) -> None:
-    assert SERVICES[name]["depends_on"] == {server: {"condition": "service_healthy"} for server in REDIS}
+    assert SERVICES[name]["depends_on"] == {"redis": {"condition": "service_healthy"}}
 
 
 def test_runs_and_redis_are_kept_in_volumes() -> None:
     assert "data:/data" in SERVICES["coordinator"]["volumes"]
     assert "redis:/data" in SERVICES["redis"]["volumes"]
-    assert {"data", "redis"} <= set(COMPOSE["volumes"])
+    assert "hosts:/store" in SERVICES["host"]["volumes"]
+    assert {"data", "hosts", "redis"} == set(COMPOSE["volumes"])
 
 
-def test_redis_evicts_nothing_and_keeps_the_queue_alone() -> None:
-    for name, own in (("redis", "appendonly yes"), ("pieces", 'save ""\nmaxmemory 2gb')):
-        assert "maxmemory-policy noeviction" in SERVICES[name]["command"][0].splitlines()
-        assert own in SERVICES[name]["environment"]["SETTINGS"]
+def test_redis_evicts_nothing_and_keeps_the_queue() -> None:
+    settings = SERVICES["redis"]["command"][0].splitlines()
+    assert {"maxmemory-policy noeviction", "appendonly yes"} <= set(settings)
 
 
 def test_password_and_token_are_required_and_never_in_the_file() -> None:
@@ -138,16 +140,15 @@ class Service:
         self.place = place
         self.password, self.token = secrets.token_hex(16), secrets.token_hex(16)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.ports = {SERVICES[name]["environment"]["PORT"]: str(free_port("127.0.0.1")) for name in REDIS}
-        self.ports |= {"8080": str(free_port("127.0.0.1"))}
-        for volume in ("data", "redis"):
+        self.ports = {port: str(free_port("127.0.0.1")) for port in ("6379", "8080")}
+        for volume in COMPOSE["volumes"]:
             (place / volume).mkdir()
 
     def start(self, name: str, container: str) -> None:
         """Start one container of the service `name`."""
         service = SERVICES[name]
         entry = service.get("entrypoint", ["/bin/sh", str(ROOT / "scripts/container")])
-        argv = [*entry, *(self._here(name, word) for word in service["command"])]
+        argv = [*entry, *(self._here(name, container, word) for word in service["command"])]
         with open(self.place / f"{container}.log", "wb") as log:
             self.processes[container] = subprocess.Popen(
                 argv, env=self.environment(name, container), cwd=self.place,
@@ -156,7 +157,7 @@ class Service:
 
     def environment(self, name: str, container: str) -> dict[str, str]:
         """The variables that a container has: those of the file and those of the image."""
-        own = {key: self._here(name, value) for key, value in SERVICES[name]["environment"].items()}
+        own = {key: self._here(name, container, value) for key, value in SERVICES[name]["environment"].items()}
         image = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HAKOIRI_DATA": str(self.place / "data"),
@@ -167,7 +168,7 @@ class Service:
 
     def check(self, name: str, container: str) -> "subprocess.CompletedProcess[str]":
         """Do the health check of a service."""
-        kind, *words = (self._here(name, word) for word in SERVICES[name]["healthcheck"]["test"])
+        kind, *words = (self._here(name, container, word) for word in SERVICES[name]["healthcheck"]["test"])
         return self.execute(["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words, name, container)
 
     def execute(self, argv: list[str], name: str, container: str) -> "subprocess.CompletedProcess[str]":
@@ -180,9 +181,15 @@ class Service:
     def log(self, container: str) -> str:
         return (self.place / f"{container}.log").read_text(encoding="utf-8")
 
-    def _here(self, name: str, text: str) -> str:
-        volume = "redis" if name == "redis" else "data"
-        text = re.sub(f"@({'|'.join(REDIS)}):", "@127.0.0.1:", text.replace("/data", str(self.place / volume)))
+    def _here(self, name: str, container: str, text: str) -> str:
+        """A text of the file with the paths, addresses and ports that containers have here."""
+        places = {
+            "/tmp/store": self.place / f"{container}-store",  # noqa: S108
+            "/store": self.place / "hosts",
+            "/data": self.place / ("redis" if name == "redis" else "data"),
+        }
+        text = re.sub(f"(?<![-\\w])({'|'.join(places)})", lambda match: str(places[match[1]]), text)
+        text = text.replace("@redis:", "@127.0.0.1:").replace("hakoiri-container", f"/bin/sh {ROOT}/scripts/container")
         for port, free in self.ports.items():
             text = text.replace(port, free)
         values = {"REDIS_PASSWORD": self.password, "HAKOIRI_TOKEN": self.token}
@@ -210,17 +217,15 @@ def await_health(service: Service, name: str, container: str) -> "subprocess.Com
 
 @contextmanager
 def running(place: Path) -> Iterator[Service]:
-    """Redis, a coordinator and `WORKERS` workers; whatever still runs afterwards is killed."""
+    """Redis, a coordinator, and `COUNT` workers and hosts; whatever still runs afterwards is killed."""
     built_kernels(place)
     service = Service(place)
     try:
-        for name in REDIS:
-            service.start(name, name)
-            await_health(service, name, name)
-        service.start("coordinator", "coordinator")
-        service.start("web", "web")
-        for number in range(WORKERS):
-            service.start("worker", f"worker-{number}")
+        service.start("redis", "redis")
+        await_health(service, "redis", "redis")
+        for name in OURS:
+            for number in range(COUNT if name in MANY else 1):
+                service.start(name, f"{name}-{number}" if name in MANY else name)
         yield service
     finally:
         for process in service.processes.values():
@@ -253,7 +258,7 @@ def command_lines() -> Iterator[set[str]]:
 
 
 def enqueue_and_wait(service: Service) -> dict[str, Any]:
-    """Queue the Hakoiri-musume, with its layers handed out to the workers; its last status."""
+    """Queue the Hakoiri-musume, to be kept by the hosts; its last status, and it is at home afterwards."""
 
     def hakoiri(*words: str) -> dict[str, Any]:
         done = service.execute(["hakoiri", *words, "--json"], "coordinator", "coordinator")
@@ -262,11 +267,16 @@ def enqueue_and_wait(service: Service) -> dict[str, Any]:
         return answer
 
     with redis.Redis(port=int(service.ports["6379"]), password=service.password) as client:
-        wait_until(lambda: len(living_workers(client)) == WORKERS, what=f"{WORKERS} workers")
-    assert hakoiri("health")["workers"] == WORKERS
-    run = hakoiri("enqueue", "klotski", "--farm-from", "500", "--chunk", "200")["run"]
+        wait_until(lambda: len(living_workers(client)) == COUNT, what=f"{COUNT} workers")
+        wait_until(lambda: len(living_hosts(client)) == COUNT, what=f"{COUNT} hosts")
+    assert hakoiri("health")["workers"] == COUNT
+    run = hakoiri("enqueue", "klotski", "--farm-from", "500", "--hosts", "all")["run"]
     wait_until(lambda: f"run {run}: complete" in service.log("coordinator"), what="the end")
-    return hakoiri("status", run)
+    status, path = hakoiri("status", run), hakoiri("path", run)
+    hakoiri("collect", run)
+    assert not [*service.place.glob("hosts/*/run-*")]
+    assert hakoiri("path", run) == path
+    return status
 
 
 def end(service: Service, container: str) -> int:
@@ -281,13 +291,13 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
     with command_lines() as lines, running(tmp_path) as service:
         status = enqueue_and_wait(service)
         assert (status["status"], status["configurations"]) == ("complete", 25_955)
-        with redis.Redis(port=int(service.ports["6380"]), password=service.password) as client:
-            assert client.info("commandstats")["cmdstat_getrange"]["calls"] > 0, "nothing lay there"
+        assert len(status["places"]["kept"]["hosts"]) == COUNT
+        assert min(host["sent"] for host in status["places"]["kept"]["hosts"]) > 0
 
-        containers = {name: name for name in (*REDIS, "coordinator", "web")} | {"worker": "worker-0"}
+        containers = {name: f"{name}-0" if name in MANY else name for name in SERVICES}
         passed = [await_health(service, name, container) for name, container in containers.items()]
 
-        in_order = [*(container for container in service.processes if container not in REDIS), *REDIS]
+        in_order = [*(container for container in service.processes if container != "redis"), "redis"]
         said = {container: (end(service, container), service.log(container)) for container in in_order}
         assert {code for code, _ in said.values()} == {0}, said
 
@@ -295,8 +305,8 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
         assert 0 not in [check.returncode for check in failed], failed
 
     texts = [*lines, *(log for _, log in said.values()), *(check.stdout + check.stderr for check in passed + failed)]
-    servers = [f"redis-server *:{service.ports[port]}" for port in ("6379", "6380")]
-    for sure_to_be_seen in (*servers, "Ready to accept connections", "ok: Redis answers"):
+    server = f"redis-server *:{service.ports['6379']}"
+    for sure_to_be_seen in (server, "Ready to accept connections", "ok: Redis answers"):
         assert any(sure_to_be_seen in text for text in texts)
     assert not [text for text in texts if service.password in text or service.token in text]
 
