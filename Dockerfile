@@ -33,7 +33,7 @@ LABEL org.opencontainers.image.title="Hakoiri" \
 
 # A host starts a Redis for the messages to it. A fixed uid, so that volumes fit the next image too. A new volume at /data
 # or /store takes over the owner that it has here.
-RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/* \
+RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
     && groupadd --gid 10001 hakoiri \
     && useradd --uid 10001 --gid hakoiri --no-create-home --home-dir /data hakoiri \
     && install -d -o hakoiri -g hakoiri /data /store

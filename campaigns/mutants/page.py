@@ -35,6 +35,8 @@ functions that use them, are run.
 
 The tests that were added are for survivors of seed 1. Operators of seed 2 were tried afterwards: how many of these were
 noticed at first, before tests were added for them, too, is what to expect of any others.
+
+Mutants of code that has changed since they were tried are left out, so the tables count those that can still be made.
 """
 _JUDGED_BEGINS = """
 ## Survivors
