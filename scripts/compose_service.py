@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 
 PROJECT = "hakoiri-test"
 WORKERS = HOSTS = 2
+SCALES = {"worker": WORKERS, "host": HOSTS}
 #: How long a state that must come is waited for.
 PATIENCE_SECONDS = 600.0
 #: The ports at which the containers of each service listen; a host's data Redis takes a free one.
@@ -33,8 +34,8 @@ LISTENS = "0A"  # a socket's state in /proc/net/tcp
 DNS_PORT = 53
 TOKEN = secrets.token_hex(16)
 ENVIRONMENT = os.environ | {"REDIS_PASSWORD": secrets.token_hex(16), "HAKOIRI_TOKEN": TOKEN}
-#: Podman has no log driver "local".
-LOGGING = json.dumps({"services": {name: {"logging": {"driver": "k8s-file"}} for name in SERVICES}})
+#: Podman has no log driver "local", and podman-compose heeds the last --scale alone.
+OVERRIDES = {name: {"logging": {"driver": "k8s-file"}, "scale": SCALES.get(name, 1)} for name in SERVICES}
 _Result = TypeVar("_Result")
 
 
@@ -73,8 +74,9 @@ def compose(*words: str) -> None:
     files = ["--file", "docker-compose.yml", "--file", "-"]
     argv = [os.environ["COMPOSE"], "--project-name", PROJECT, *files, *words]
     done = subprocess.run(
-        argv, env=ENVIRONMENT, input=LOGGING, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+        argv, env=ENVIRONMENT, input=json.dumps({"services": OVERRIDES}), check=False, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
     check(done.returncode == 0, f"{' '.join(argv)}\n{done.stdout}")
 
 
@@ -209,8 +211,7 @@ def main() -> None:
     """Do all of it; take everything down, whatever happens."""
     try:
         with phase("starting the service"):
-            scales = [f"--scale={name}={count}" for name, count in (("worker", WORKERS), ("host", HOSTS))]
-            compose("up", "--detach", "--no-build", *scales)
+            compose("up", "--detach", "--no-build")
         with phase("health checks"):
             for name in containers():
                 wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))

@@ -184,7 +184,7 @@ class Service:
     def _here(self, name: str, container: str, text: str) -> str:
         """A text of the file with the paths, addresses and ports that containers have here."""
         places = {
-            "/tmp/store": self.place / f"{container}-store",  # noqa: S108
+            "/tmp/store": self.place / f"{container}-store",
             "/store": self.place / "hosts",
             "/data": self.place / ("redis" if name == "redis" else "data"),
         }
