@@ -11,6 +11,7 @@ import redis
 from campaigns.mayhem.queues import ends
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
+from campaigns.mayhem.works import FOR_WORKERS
 
 #: The failovers in a run, and the most seconds that one takes.
 _FAILOVERS, _FAILOVER_SECONDS = 3, 6.0
@@ -52,6 +53,7 @@ class Failovers(Disturbed):
 
     name, usual, short = "failover", 32, (9,)
     headings = ("Redis", "run")
+    works = FOR_WORKERS
     ways: ClassVar = {
         "is a replica for seconds": partial(_failovers, fail=be_replica),
         "has another password for seconds": partial(_failovers, fail=be_locked),

@@ -1,4 +1,4 @@
-"""Hosts that are not as the coordinator's: their clocks jump, their Hakoiri or their puzzle file is another one."""
+"""Workers that are not as the coordinator: their clocks jump, their Hakoiri or their puzzle file is another one."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from unittest.mock import patch
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
 from campaigns.mayhem.trials import TWICE, Measure
-from campaigns.mayhem.works import OWN_FILE
+from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
 from tests.system.helpers import ROOT, clean_environment
@@ -22,7 +22,7 @@ _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.
 _OTHER = {
     "number": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0",
-    "task": "from hakoiri.worker.tasks import SHUFFLES, TASKS; SHUFFLES.clear(); TASKS.clear()",
+    "task": "from hakoiri.worker.tasks import TASKS; TASKS.clear()",
     "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
 _CLOCKS = ("run", "workers", "Redis")
@@ -79,7 +79,7 @@ def _other_version(scene: Scene) -> None:
 def _other_file(scene: Scene, beside: bool) -> None:
     """Workers whose file of the puzzle has the same name and other rules, perhaps beside one that has the right one."""
     other = scene.place / OWN_FILE.name
-    other.write_text(OWN_FILE.read_text(encoding="utf-8").replace("not ends[hole]", "ends[hole]"), encoding="utf-8")
+    other.write_text(OWN_FILE.read_text(encoding="utf-8").replace("(-1, 1)", "(-7, 7)"), encoding="utf-8")
     scene.farm(env={FILES: str(other)})
     if beside:
         scene.hosts.append(scene.start_host())
@@ -95,6 +95,7 @@ class Hosts(Disturbed):
 
     name, usual, short = "hosts", 112, (64,)
     headings = ("what is otherwise", "run")
+    works = FOR_WORKERS
     ways: ClassVar = {
         **{f"clock of the {name}": partial(_jumps, whose=(name,)) for name in _CLOCKS},
         "all clocks, one by one": partial(_jumps, whose=_CLOCKS),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
+from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import the_run
 from hakoiri.storage.ledger.lock import holder_of
@@ -62,8 +62,8 @@ def web_server(scene: Scene) -> None:
 
 
 def everything(scene: Scene) -> None:
-    """The run, its workers, their data Redis and the one Redis, at one moment; only the disk is left."""
-    scene.farm(keeps=True, env=AUTO)
+    """The run, its workers and the one Redis, at one moment; only the disk is left."""
+    scene.farm(keeps=True)
 
     def kill() -> None:
         running.kill()
@@ -101,15 +101,9 @@ def worker(scene: Scene) -> None:
 
 
 def host(scene: Scene) -> None:
-    """One of two hosts: its supervisor, its worker and its data Redis at once. Another takes its place."""
-    scene.farm(hosts=2, workers=1, env=AUTO)
+    """One of two supervisors, with its worker. Another takes its place."""
+    scene.farm(hosts=2, workers=1)
     _blow_by_blow(scene, scene.replace_host)
-
-
-def data_redis(scene: Scene) -> None:
-    """The data Redis of one of two hosts."""
-    scene.farm(hosts=2, workers=1, env=AUTO)
-    _blow_by_blow(scene, lambda: scene.kill_one(data_redis=True))
 
 
 def redis_keeping(scene: Scene) -> None:
@@ -125,14 +119,14 @@ def redis_forgetting(scene: Scene) -> None:
 
 
 def supervisor(scene: Scene) -> None:
-    """The process of which the workers of a host are forked; they and their data Redis leave, another host begins."""
-    scene.farm(env=AUTO)
+    """The process of which workers are forked; they leave, and another one begins."""
+    scene.farm()
     _blow_by_blow(scene, scene.replace_supervisor)
 
 
 def stopped_host(scene: Scene) -> None:
-    """One of two hosts stands still with its data Redis, which nobody can reach meanwhile."""
-    scene.farm(hosts=2, workers=1, env=AUTO)
+    """One of two supervisors stands still with its worker."""
+    scene.farm(hosts=2, workers=1)
     _blow_by_blow(scene, scene.pause_host)
 
 
@@ -229,17 +223,21 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 912, (0, 15, 16)
+    name, usual, short = "kills", 864, (0, 15, 16)
     headings = ("who is killed", "run")
     crossed = "blows"
+    by_workers: ClassVar = (
+        "coordinator with workers", "worker", "supervisor with its worker", "one Redis, data kept",
+        "one Redis, data lost", "everything at once", "worker stopped", "two with workers hold it", "supervisor",
+        "supervisor and worker stopped", "one Redis stopped",
+    )  # fmt: skip
     ways: ClassVar = {
         "foreground run": foreground,
         "coordinator": coordinator,
         "web server": web_server,
         "coordinator with workers": farming_coordinator,
         "worker": worker,
-        "host with its data Redis": host,
-        "data Redis": data_redis,
+        "supervisor with its worker": host,
         "driver stopped": stopped_driver,
         "one Redis, data kept": redis_keeping,
         "one Redis, data lost": redis_forgetting,
@@ -250,7 +248,7 @@ class Kills(Disturbed):
         "two coordinators hold it": two_services,
         "two with workers hold it": two_services_with_workers,
         "supervisor": supervisor,
-        "host stopped": stopped_host,
+        "supervisor and worker stopped": stopped_host,
         "one Redis stopped": stopped_redis,
     }
     measures: ClassVar = {
@@ -263,10 +261,10 @@ class Kills(Disturbed):
     text = """\
 A run of each kind, small enough to take a second, and one to three kills (SIGKILL, or SIGSTOP for longer than it takes
 to be missed, and SIGCONT) of somebody who takes part in it, at random moments. Where the driver dies, somebody goes on
-with the run. The *supervisor* is the process of which the workers of a host are forked: it alone is killed, and what it
-has started must leave by itself. Of *two* that *hold it*, and where a lock is removed, the first one stands still while
-the second one drives the run, and then goes on: it must write nothing. Afterwards the run must be complete; its digest
-and all of its layers, rows and components must be those of an undisturbed run; every layer, row and chunk that
-was durable at a kill must be there untouched (else it was *made twice*); and `hakoiri verify` must agree. *Seconds of
-work lost* are those from the last commit to the kill. *Seconds until it went on* are those to the next commit where the
-driver lives: a worker is missed after five seconds of silence."""
+with the run. The *supervisor* is the process of which workers are forked: where it alone is killed, what it has started
+must leave by itself. Where workers take part, the run is one of which they do chunks. Of *two* that *hold it*, and
+where a lock is removed, the first one stands still while the second one drives the run, and then goes on: it must write
+nothing. Afterwards the run must be complete; its digest and all of its layers, rows and components must be those of an
+undisturbed run; every layer, row and chunk that was durable at a kill must be there untouched (else it was *made
+twice*); and `hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill. *Seconds
+until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of silence."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
-from campaigns.mayhem.works import OWN_FILE
+from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
@@ -25,11 +25,10 @@ OTHER = {
         "@jit\ndef changed(keys):\n    return keys\norder.sort_keys = changed"
     ),
     "table": "from hakoiri.worker import tasks; tasks.TASKS['neighbours'] = tasks.TASKS['forest']",
-    "task": "from hakoiri.worker.layers import shuffle; shuffle._CROWDED = {number}",
-    "half": "from hakoiri.worker.layers import shuffle; shuffle.merge = lambda parts, known: parts[0]",
-    "coding": "from hakoiri.storage.layers import coded; coded.MOST_BYTES += {number}",
+    "task": "from hakoiri.worker.graphs import searches; searches.UNSEEN = -{number}",
+    "coding": "from hakoiri.storage.layers import blocks; blocks.HEADER_BYTES += {number}",
     "digest": "from hakoiri.storage.layers import digest; digest.lanes_of = lambda keys: ({number}, 0)",
-    "pieces": "from hakoiri.worker.transport import pieces; pieces._AT_ONCE = {number}",
+    "payload": "from hakoiri.worker.transport import payload; payload._DTYPES['<u{number}'] = None",
     "Python": (
         "import types; from hakoiri.worker import program\nprogram.sys = types.SimpleNamespace("
         "**vars(program.sys) | {{'version_info': types.SimpleNamespace(major=3, minor={number})}})"
@@ -77,27 +76,23 @@ def flat(made):
         return [list(made), flat(list(made.values()))]
     return [flat(each) for each in made] if isinstance(made, (list, tuple)) else np.asarray(made).tobytes()
 
-def answered(made):
-    return flat([made.numbers, made.sample, made.pieces] if hasattr(made, "pieces") else made)
-
 def marking(work):
     def answer(*given):
         right = work(*given)
         lying.append(True)
         told = work(*given)
         lying.clear()
-        if answered(right) != answered(told):
+        if flat(right) != flat(told):
             pathlib.Path({mark!r}).touch()
         return told
     return answer
 
 Changed.expand = expand
-for table in (tasks.TASKS, tasks.SHUFFLES):
-    table.update({{name: marking(work) for name, work in table.items()}})
+tasks.TASKS.update({{name: marking(work) for name, work in tasks.TASKS.items()}})
 """
 _LIARS = {
-    "explore": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
-    "directed": ("hakoiri.puzzles.solitaires.solitaire", "Solitaire"),
+    "whole": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
+    "study": ("hakoiri.puzzles.solitaires.solitaire", "Solitaire"),
 }
 
 
@@ -161,16 +156,17 @@ class Liars(Disturbed):
 
     name, usual, short = "liars", 224, (11,)
     headings = ("the other worker", "run")
+    works = FOR_WORKERS
     ways: ClassVar[dict[str, Callable[[Scene], None]]] = {
         **{f"other code: {change}": partial(_other_code, change=change) for change in OTHER},
         "liar, always": partial(_lies, share=1.0),
         "liar, now and then": partial(_lies, share=0.1),
-        "liar in directed moves": partial(_lies, share=0.3),
+        "liar in a study": partial(_lies, share=0.3),
     }
     of_work: ClassVar = {
-        "liar, always": "explore",
-        "liar, now and then": "explore",
-        "liar in directed moves": "directed",
+        "liar, always": "whole",
+        "liar, now and then": "whole",
+        "liar in a study": "study",
     }
     measures: ClassVar = {
         "harms": Measure("workers of other code, or with wrong answers"),

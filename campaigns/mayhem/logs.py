@@ -78,6 +78,7 @@ def _web_server(scene: Scene, log: str) -> Running:
     return scene.start("serve", *ADDRESS)
 
 
+_KINDS = ("full", "pipe closed at first", "pipe closed later")
 _STARTS = {"run": _run, "coordinator": _coordinator, "worker": _worker, "web server": _web_server}
 
 
@@ -108,9 +109,10 @@ class Logs(Disturbed):
 
     name, usual, short = "logs", 192, (0,)
     headings = ("process, and its stderr", "run")
+    by_workers: ClassVar = tuple(f"worker: {kind}" for kind in _KINDS)
     ways: ClassVar = {
         f"{process}: {kind}": partial(_without_log, process=process, kind=kind)
-        for kind, process in product(("full", "pipe closed at first", "pipe closed later"), _STARTS)
+        for kind, process in product(_KINDS, _STARTS)
     }
     measures: ClassVar = {"harms": Measure("logs lost"), **TWICE}
     text = """\

@@ -8,7 +8,7 @@ from random import Random
 from typing import ClassVar
 
 from campaigns.mayhem.places import own_folder
-from campaigns.mayhem.scene import AUTO, Scene
+from campaigns.mayhem.scene import Scene
 from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import Work, undisturbed_in
 from tests.system.helpers import HAKOIRI, wait_until
@@ -87,9 +87,9 @@ def _coordinator(scene: Scene) -> None:
 
 
 def _host(scene: Scene) -> None:
-    """A host with a data Redis of its own, and as many workers as it finds fit."""
+    """As many workers as fit."""
     scene.farm(hosts=0)
-    environment = {"HAKOIRI_REDIS": scene.url} | AUTO
+    environment = {"HAKOIRI_REDIS": scene.url}
     scene.hosts = [scene.hakoiri.start("worker", "-n", "auto", env=environment, executable=scene.executable)]
     scene.executable = None
     wait_until(lambda: scene.children(data_redis=False), what="the workers")

@@ -11,7 +11,7 @@ from campaigns.mayhem.memory import Group, entering
 from campaigns.mayhem.scene import MOST_SECONDS, Scene
 from campaigns.mayhem.services import POISON_FILE, POISONS
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
-from campaigns.mayhem.works import OWN_FILE, WORKS, differences, findings, undisturbed_in
+from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, WORKS, differences, findings, undisturbed_in
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -25,10 +25,11 @@ _LIMIT_MB = 400
 _MOST_SESSIONS = 6
 #: Workers without memory are killed 25 times before a chunk is given up.
 _MOST_SESSION_SECONDS = 600.0
-#: Good runs that take about a second, and are given to workers where there are any.
+#: Good runs that take about a second, and those of them of which workers do chunks.
 _GOOD = [WORKS[name] for name in ("explore", "directed", "own puzzle")]
+_GOOD_FOR_WORKERS = [FOR_WORKERS[name] for name in ("whole", "tree", "own puzzle")]
 #: Each chunk is one configuration, for a worker.
-_FARMED = ("--chunk", "1", "--farm-from", "1")
+_FARMED = ("--whole", "--chunk", "1", "--farm-from", "1")
 _ENDLESS, _HUNGRY, _GREEDY = "Endless", "Hungry", "Greedy"
 
 
@@ -147,7 +148,7 @@ def _web_server(scene: Poisoned) -> None:
 
 
 def _workers(scene: Poisoned) -> None:
-    """Two workers of a host and a coordinator, which must live although the puzzle ends the workers."""
+    """Two workers and a coordinator, which must live although the puzzle ends the workers."""
     scene.scene.farm(hosts=0)
     host = scene.start("worker", "-n", "2")
     client = scene.scene.one_redis.client
@@ -200,7 +201,8 @@ and the poisonous run must fail in the end."""
     def run(self, trial: Trial) -> Outcome:
         outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()
         way, poison = outcome.case.split(" / ")
-        scene = Scene(chance.choice(_GOOD), self._undisturbed, self.place / trial.folder, chance, outcome)
+        good = _GOOD_FOR_WORKERS if way == "workers" else _GOOD
+        scene = Scene(chance.choice(good), self._undisturbed, self.place / trial.folder, chance, outcome)
         with _program(scene.place, poison) as program, scene.ended:
             _WAYS[way](Poisoned(scene, poison, program))
         outcome.figures["harms"] += 1

@@ -4,8 +4,12 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Iterator
+
+import numpy as np
 
 from hakoiri import U32, Puzzle
+from hakoiri.puzzles.keys.layout import Keys
 
 
 class _OddError(BaseException):
@@ -13,22 +17,26 @@ class _OddError(BaseException):
 
 
 class Harmless(Puzzle):
-    """A ring of 128 pairs of configurations; the others act when they come to one of them."""
+    """Two rings of 128 configurations in pairs; the others act when they come to one of these."""
 
     name = "poisonous"
     layout = U32
-    undirected = False
-    most_successors = 2
+    undirected = True
+    most_successors = 3
 
     def usual_start(self) -> int:
         """The first."""
         return 0
 
+    def configurations(self) -> Iterator[Keys]:
+        """All at once."""
+        yield np.arange(256, dtype=np.uint32)
+
     def successors(self, key: int) -> list[int]:
-        """The other one of its pair, and one of the next."""
+        """The other one of its pair, and one of the next and of the last."""
         if key == 40:
             self.act()
-        return [key ^ 1, (key + 2) % 256]
+        return [key ^ 1, (key + 2) % 256, (key - 2) % 256]
 
     def act(self) -> None:
         """Do no harm."""

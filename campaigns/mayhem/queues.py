@@ -1,7 +1,6 @@
 """Trouble with the one Redis, with what lies in it, and with who else uses it."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import partial
 from random import Random
 from typing import Any, ClassVar
@@ -9,9 +8,9 @@ from typing import Any, ClassVar
 import redis
 
 from campaigns.mayhem.proxies import Proxy
-from campaigns.mayhem.scene import AUTO, Disturbed, Scene
+from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
-from hakoiri.worker.transport.connection import living_workers
+from campaigns.mayhem.works import FOR_WORKERS
 from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
 from tests.system.helpers import Running
 
@@ -33,21 +32,6 @@ def _little_room(scene: Scene, policy: str) -> None:
     ends(scene, running)
 
 
-def _little_room_for_data(scene: Scene, policy: str) -> None:
-    """The same of the data Redis of two hosts."""
-    scene.farm(hosts=2, workers=1, env=AUTO)
-    with ExitStack() as opened:
-        stores = [opened.enter_context(redis.Redis.from_url(url)) for url in _data_redis(scene.one_redis.client)]
-        for store in stores:
-            _limit(store, scene.chance, policy)
-        running = scene.drive()
-        running.finish(_MOST_SECONDS)
-        for store in stores:
-            scene.outcome.figures["harms"] += _missed(store)
-            store.config_set("maxmemory", 0)
-    ends(scene, running)
-
-
 def _limit(client: redis.Redis, chance: Random, policy: str) -> None:
     used = client.info("memory")["used_memory"]
     client.config_set("maxmemory-policy", policy)
@@ -58,10 +42,6 @@ def _missed(client: redis.Redis) -> int:
     """How many keys it threw away, and how many commands it refused."""
     refused = client.info("errorstats").get("errorstat_OOM", {}).get("count", 0)
     return int(client.info("stats")["evicted_keys"]) + int(refused)
-
-
-def _data_redis(client: redis.Redis) -> list[str]:
-    return sorted({*living_workers(client).values()} - {""})
 
 
 def _through(scene: Scene, **options: Any) -> None:
@@ -127,14 +107,6 @@ def _double_events(client: redis.Redis, chance: Random) -> bool:
     return False
 
 
-def _spoil_data(client: redis.Redis, chance: Random) -> bool:
-    """A value of a data Redis is spoiled."""
-    if not (stores := _data_redis(client)):
-        return False
-    with redis.Redis.from_url(chance.choice(stores)) as store:
-        return _spoil_key(store, chance)
-
-
 def _spoil_key(client: redis.Redis, chance: Random) -> bool:
     """A value is other bytes than it was, of another kind, or gone."""
     keys = sorted(client.scan_iter(count=1000))
@@ -191,8 +163,9 @@ def _protocol(scene: Scene, number: int) -> None:
 class Queues(Disturbed):
     """A trial is a farmed run of one kind, and one kind of trouble."""
 
-    name, usual, short = "redis", 256, (8,)
+    name, usual, short = "redis", 260, (8,)
     headings = ("trouble", "run")
+    works = FOR_WORKERS
     ways: ClassVar = {
         "no room (noeviction)": partial(_little_room, policy="noeviction"),
         "eviction (allkeys-random)": partial(_little_room, policy="allkeys-random"),
@@ -207,9 +180,6 @@ class Queues(Disturbed):
         "RESP2": partial(_protocol, number=2),
         "RESP3": partial(_protocol, number=3),
         "events doubled and reordered": partial(_beside, harm=_double_events),
-        "data Redis: no room": partial(_little_room_for_data, policy="noeviction"),
-        "data Redis: eviction": partial(_little_room_for_data, policy="allkeys-random"),
-        "data Redis: garbage in keys": partial(_beside, harm=_spoil_data, hosts=2, workers=1, env=AUTO),
     }
     measures: ClassVar = {
         "harms": Measure("harms done"),
@@ -220,6 +190,6 @@ class Queues(Disturbed):
 A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut
 after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
 twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
-RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts. *Harms done* are these,
+RQ's and of Hakoiri's, too, and its workers suspended. *Harms done* are these,
 connections cut, keys thrown away and commands refused for want of room. The run must find the same as an undisturbed
 run, at once or, where it ended with one line that gives the reason, when it is resumed."""

@@ -3,10 +3,9 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
-from math import lcm
 from pathlib import Path
 from random import Random
 from typing import ClassVar
@@ -15,6 +14,7 @@ import psutil
 
 from campaigns.mayhem.trials import Outcome, Part, Trial
 from campaigns.mayhem.works import (
+    FOR_WORKERS,
     OWN_FILE,
     WORKS,
     Standing,
@@ -35,8 +35,6 @@ from tests.system.web_servers import ENVIRONMENT
 
 #: No trial is waited for any longer: a run of seconds that takes so long hangs.
 MOST_SECONDS = 120
-#: Hosts that start a data Redis of their own.
-AUTO = {"HAKOIRI_DATA_REDIS": "auto"}
 #: The errors of a run that finds no Redis or no host when it begins.
 _NOT_BEGUN = ("no Redis answers", "hosts live, ")
 #: A worker that does not say for so long that it lives is taken for dead.
@@ -107,7 +105,7 @@ class Scene:
         self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] | None = None,
         env: Mapping[str, str] | None = None, options: str = "",
     ) -> None:  # fmt: skip
-        """Have a Redis, and hosts with workers, alive when this returns; these have `options` in its URL."""
+        """Have a Redis, and supervisors with workers, alive when this returns; these have `options` in its URL."""
         self.redis = RedisServer(self.place / "redis", appendonly=keeps)
         self.ended.callback(self.redis.close)
         self.url = f"{self.redis.url}{options}"
@@ -178,10 +176,10 @@ class Scene:
                 self.chance.choice(processes).kill()
 
     def replace_host(self) -> None:
-        """SIGKILL to all processes of a host, and another one begins."""
+        """SIGKILL to a supervisor and its workers, and another one begins."""
         host = self.chance.choice(self.hosts)
         host.end()
-        self.hosts[self.hosts.index(host)] = self.start_host(env=AUTO)
+        self.hosts[self.hosts.index(host)] = self.start_host()
 
     def restart_redis(self, wipe: bool) -> None:
         """SIGKILL to the one Redis, and it begins again."""
@@ -193,7 +191,7 @@ class Scene:
         pause([self.chance.choice(self.children(data_redis=False))])
 
     def pause_host(self) -> None:
-        """The same to all processes of a host."""
+        """The same to a supervisor and its workers."""
         host = self.chance.choice(self.hosts)
         pause([psutil.Process(host.pid), *host.children()])
 
@@ -209,9 +207,9 @@ class Scene:
             self.outcome.faults.append(f"{running.arguments[0]} is dead, and {len(left)} of its processes are left")
 
     def replace_supervisor(self) -> None:
-        """That to the supervisor of the one host, whose place another takes."""
+        """That to the only supervisor, whose place another takes."""
         self.leave_alone(self.hosts[0])
-        self.hosts = [self.start_host(2, env=AUTO)]
+        self.hosts = [self.start_host(2)]
 
     # The end
 
@@ -259,20 +257,31 @@ class Scene:
 
 
 class Disturbed(Part):
-    """A part whose trials each disturb a run of one kind in one of its `ways`; some ways are for one work only."""
+    """A part whose trials each disturb a run of one kind in one of its `ways`.
+
+    Some ways are for one work only, and those `by_workers` for works of which workers do chunks.
+    """
 
     ways: ClassVar[Mapping[str, Callable[[Scene], None]]]
     works: ClassVar[Mapping[str, Work]] = WORKS
     of_work: ClassVar[Mapping[str, str]] = {}
+    by_workers: ClassVar[Collection[str]] = ()
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
     def case_of(self, number: int) -> str:
-        works, way = list(self.works), list(self.ways)[number % len(self.ways)]
-        turn = number + number // lcm(len(self.ways), len(works))
-        return f"{way} / {self.of_work.get(way, works[turn % len(works)])}"
+        turn, place = divmod(number, len(self.ways))
+        way = list(self.ways)[place]
+        works = self.works_of(way)
+        return f"{way} / {works[(turn + place) % len(works)]}"
+
+    def works_of(self, way: str) -> list[str]:
+        """The kinds of runs that are disturbed in this way."""
+        if way in self.of_work:
+            return [self.of_work[way]]
+        return [name for name in self.works if name in FOR_WORKERS or way not in self.by_workers]
 
     def run(self, trial: Trial) -> Outcome:
         outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))

@@ -18,7 +18,7 @@ import redis
 from campaigns.mayhem.failovers import be_locked, be_replica
 from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.liars import OTHER
-from campaigns.mayhem.scene import AUTO, pause
+from campaigns.mayhem.scene import pause
 from campaigns.mayhem.services import Driver, Memory, Service, command_line, megabytes
 from campaigns.mayhem.trials import REQUESTS, Measure, Outcome, Part, Trial
 from campaigns.mayhem.web import mistakes
@@ -51,7 +51,7 @@ class Mixture:
         ended.callback(self._redis.close)
         url = {"HAKOIRI_REDIS": self._redis.url}
         line = ("worker", "-n", str(_WORKERS))
-        self._host = Service("worker", place / "workers", line, url | AUTO, ended)
+        self._host = Service("worker", place / "workers", line, url, ended)
         self._serve = Driver("serve", place / "serve", ("serve", *ADDRESS), ENVIRONMENT, ended, farms=False)
         coordinator = Driver("coordinator", place / "coordinator", ("coordinator",), url, ended, farms=True)
         self._drivers = (self._serve, coordinator)

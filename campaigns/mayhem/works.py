@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from campaigns.mayhem import own
 from hakoiri.coordinator.graphs import bounding
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.storage.errors import StorageError
@@ -18,7 +19,7 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.ledger.records import unpack_record
 from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
 from tests.system.before import be_impatient, be_starved
-from tests.system.helpers import ROOT, Hakoiri
+from tests.system.helpers import Hakoiri
 
 #: Fields that may differ between two runs of one command: times, who committed what in how large pieces, and the flow
 #: of moves, which is summed only where workers take part.
@@ -30,7 +31,7 @@ _RECORDS, _RAW = (LAYERS, ROWS, COMPONENTS), (PAIRS, LABELS)
 #: Rows that a better play replaces.
 _REPLACED = b"best/"
 #: A user's puzzle.
-OWN_FILE = ROOT / "examples" / "left_ends.py"
+OWN_FILE = Path(own.__file__)
 _BOARD = "/".join(random_board(16, 1, 4).lines())
 _DEAL = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
 
@@ -39,7 +40,7 @@ _DEAL = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
 class Work:
     """A run: the command that makes it, in which way it is chopped up, and the run that it belongs to, if any.
 
-    `before` is what its process does first. `farmed` are options by which workers are given much of it.
+    `before` is what its process does first. `farmed` are options by which workers, or hosts, are given much of it.
     """
 
     name: str
@@ -65,7 +66,7 @@ def _keep_often() -> None:
     vars(bounding).update(_KEEP_SECONDS=0.02, _KEEP_PART=1e9)
 
 
-_SMALL, _FARMED = ("--chunk", "5"), ("--chunk", "200", "--farm-from", "1")
+_SMALL = ("--chunk", "5")
 #: 81,462 configurations, whose eccentricities are no part of the run itself.
 _LARGE = ("run", "sliding", "--from", "ABBC/ABBC/EDDG/HFFJ/.II.")
 _SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
@@ -74,13 +75,13 @@ _SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm-from", "1")
 WORKS = {
     work.name: work
     for work in (
-        Work("explore", ("run", "klotski"), _SMALL, farmed=_FARMED),
+        Work("explore", ("run", "klotski"), _SMALL),
         Work("explore, spilled", ("run", "klotski", "-o", "metric=finger"), _SCARCE, before=be_starved),
         Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm-from", "1")),
         # The diameters of its large components would need more memory.
         Work("whole, spilled", ("run", "klotski", "--whole", "--diameters", "below=1000"),
              ("--memory", "1MB", "--chunk", "2000"), before=be_starved),
-        Work("directed", _SUPERPUZZ, _SMALL, farmed=_FARMED),
+        Work("directed", _SUPERPUZZ, _SMALL),
         Work("directed, spilled", _SUPERPUZZ, _SCARCE, before=be_impatient),
         Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm-from", "1")),
         Work("study", ("study", "deals", "superpuzz", "--sizes", "4", "--deals", "80", "--seed", "3")),
@@ -88,13 +89,17 @@ WORKS = {
         Work("sizes", ("study", "sizes", "pancakes", "--sizes", "3..8")),
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
-        Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
+        Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski")),
         Work("hardest, spilled", ("hardest", "last"), _SCARCE, ("run", "klotski"), before=be_starved),
         Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
-        Work("own puzzle", ("run", f"{OWN_FILE}:LeftEnds", "-o", "aces=2", "-o", "holes=2"), ("--chunk", "1"),
-             farmed=("--chunk", "1", "--farm-from", "1")),
+        Work("own puzzle", ("run", f"{OWN_FILE}:Rings", "--whole"), ("--chunk", "7"),
+             farmed=("--chunk", "7", "--farm-from", "1")),
     )
 }  # fmt: skip
+#: Those of which workers do chunks. The others are made layer by layer, by threads.
+FOR_WORKERS = {
+    name: work for name, work in WORKS.items() if name.partition(",")[0] not in ("explore", "directed", "hardest")
+}
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ _DISTURBED = [kind for kind in PARTS.values() if issubclass(kind, Disturbed)]
 @pytest.mark.parametrize("kind", _DISTURBED, ids=lambda kind: kind.name)
 def test_each_way_is_tried_on_each_kind_of_run(kind: type[Disturbed], tmp_path: Path) -> None:
     part = kind(tmp_path)
-    pairs = {(way, work) for way in part.ways for work in part.works if part.of_work.get(way, work) == work}
+    pairs = {(way, work) for way in part.ways for work in part.works_of(way)}
     assert {tuple(part.case_of(number).split(" / ")) for number in range(part.usual)} == pairs
     way, work = chosen = min(pairs)
     numbers = [number for _, number in wanted([part], None, names=chosen)]
