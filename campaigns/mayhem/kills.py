@@ -267,4 +267,5 @@ where a lock is removed, the first one stands still while the second one drives 
 nothing. Afterwards the run must be complete; its digest and all of its layers, rows and components must be those of an
 undisturbed run; every layer, row and chunk that was durable at a kill must be there untouched (else it was *made
 twice*); and `hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill. *Seconds
-until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of silence."""
+until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of
+silence."""

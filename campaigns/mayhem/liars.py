@@ -56,7 +56,7 @@ import random
 import numpy as np
 from hakoiri.worker import tasks
 from hakoiri.worker.transport import rq_worker
-from {module} import {kind} as Changed
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed
 
 rq_worker.differing_parts = lambda mine, asked: []
 chance, honest, lying = random.Random({number}), Changed.expand, []
@@ -90,10 +90,6 @@ def marking(work):
 Changed.expand = expand
 tasks.TASKS.update({{name: marking(work) for name, work in tasks.TASKS.items()}})
 """
-_LIARS = {
-    "whole": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
-    "study": ("hakoiri.puzzles.solitaires.solitaire", "Solitaire"),
-}
 
 
 @contextmanager
@@ -141,9 +137,8 @@ def _other_code(scene: Scene, change: str) -> None:
 def _lies(scene: Scene, share: float) -> None:
     """A worker that omits a successor in a share of its batches, beside a good one; all chunks are audited."""
     scene.farm(workers=1)
-    module, kind = _LIARS[scene.work.name]
     mark, number = scene.place / "differed", scene.chance.getrandbits(30)
-    program = _LIES.format(module=module, kind=kind, number=number, share=share, mark=str(mark))
+    program = _LIES.format(number=number, share=share, mark=str(mark))
     with _beside(scene, program):
         scene.outcome.figures["harms"] += 1
         running = scene.start(*scene.work.begin, *scene.work.farmed, "--audit", "100%")
@@ -161,12 +156,10 @@ class Liars(Disturbed):
         **{f"other code: {change}": partial(_other_code, change=change) for change in OTHER},
         "liar, always": partial(_lies, share=1.0),
         "liar, now and then": partial(_lies, share=0.1),
-        "liar in a study": partial(_lies, share=0.3),
     }
     of_work: ClassVar = {
         "liar, always": "whole",
         "liar, now and then": "whole",
-        "liar in a study": "study",
     }
     measures: ClassVar = {
         "harms": Measure("workers of other code, or with wrong answers"),

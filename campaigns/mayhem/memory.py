@@ -11,6 +11,7 @@ from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Scene
 from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import Work, undisturbed_in
+from hakoiri.worker.transport.connection import living_hosts, living_workers
 from tests.system.helpers import HAKOIRI, wait_until
 
 _ROOT, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
@@ -18,14 +19,15 @@ _LEAST_MB, _MOST_MB = 300, 500
 _MOST_SECONDS = 600.0
 #: The file that says how many bytes may be taken, and the one that says how many were at most, in either version.
 _FILES = {"memory": ("memory.limit_in_bytes", "memory.max_usage_in_bytes"), "": ("memory.max", "memory.peak")}
-#: Runs that take more than the limit where they may.
+_KEPT = ("--hosts", "all")
+#: Runs that take more than the limit where they may; those that a host may keep.
 WORKS = {
     work.name: work
     for work in (
-        Work("cube2", ("run", "cube2")),
-        Work("pancakes", ("run", "pancakes", "-o", "n=10")),
+        Work("cube2", ("run", "cube2"), farmed=_KEPT),
+        Work("pancakes", ("run", "pancakes", "-o", "n=10"), farmed=_KEPT),
         Work("klotski, whole", ("run", "klotski", "--whole")),
-        Work("peg solitaire", ("run", "peg-solitaire")),
+        Work("peg solitaire", ("run", "peg-solitaire"), farmed=_KEPT),
     )
 }
 
@@ -87,23 +89,28 @@ def _coordinator(scene: Scene) -> None:
 
 
 def _host(scene: Scene) -> None:
-    """As many workers as fit."""
+    """A host with its data Redis, or workers where the work falls into chunks, as many as there are cores."""
     scene.farm(hosts=0)
+    kept = ("--store", str(scene.place / "store"), "--data-redis", "auto") if scene.work.farmed else ()
     environment = {"HAKOIRI_REDIS": scene.url}
-    scene.hosts = [scene.hakoiri.start("worker", "-n", "auto", env=environment, executable=scene.executable)]
+    line = ("worker", "-n", "auto", *kept)
+    scene.hosts = [scene.hakoiri.start(*line, env=environment, executable=scene.executable)]
     scene.executable = None
-    wait_until(lambda: scene.children(data_redis=False), what="the workers")
+    client = scene.one_redis.client
+    wait_until(lambda: living_hosts(client) or living_workers(client), what="whoever works")
     at_first = {child.pid for child in scene.children(data_redis=False)}
     scene.finish(scene.drive(), seconds=_MOST_SECONDS)
+    if kept:
+        scene.finish(scene.start("collect", "last"))
     if at_first - {child.pid for child in scene.children(data_redis=False)}:
-        scene.outcome.faults.append("workers were killed")
+        scene.outcome.faults.append("who works was killed")
 
 
 _WAYS: dict[str, Callable[[Scene], None]] = {"run": _run, "coordinator": _coordinator, "host": _host}
 
 
 class Memory(Part):
-    """A trial is a larger run, and what drives it or the workers in a control group with a limit."""
+    """A trial is a larger run, and what drives it, or a host or workers, in a control group with a limit."""
 
     name, usual, short = "memory", 24, (0,)
     headings = ("who is in the group", "run")
@@ -113,9 +120,9 @@ class Memory(Part):
         **TWICE,
     }
     text = f"""\
-A run without `--memory`, by what a user starts, a coordinator, or a host of `worker -n auto` with its data Redis, which
-is in a control group of {_LEAST_MB} to {_MOST_MB} MB. No process may be killed for want of memory, and the run must
-find the same as an undisturbed run."""
+A run without `--memory`, by what a user starts, a coordinator, or a host (`worker -n auto --store DIR --data-redis
+auto`; workers of a whole space), which is in a control group of {_LEAST_MB} to {_MOST_MB} MB. No process may be
+killed for want of memory, and the run must find the same as an undisturbed run."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)

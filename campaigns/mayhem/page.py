@@ -184,9 +184,11 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     cases, fewest, most = results["fewest"]
     times = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
     told += [done, f"{code}. {counted(cases, 'cases')}, each tried {times} times.\n"]
+    # What has become of the code, or of the trials, since they were done.
+    told += [f"{results['note']}\n"] if "note" in results else []
     for place, heading in enumerate(part.headings):
-        rows = [case for case in results["cases"] if case["place"] == place]
-        told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
+        if rows := [case for case in results["cases"] if case["place"] == place]:
+            told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
     told += [_crossed(part, results)] if results.get("crossed") else []
     for name, rows in results["worst"].items():
         most = "; ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
@@ -222,7 +224,8 @@ def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str
 
 def _crossed(part: type[Part], results: Mapping[str, Any]) -> str:
     """The one measure of every case: a row for each first name, a column for each second one."""
-    firsts, seconds = ([case["case"] for case in results["cases"] if case["place"] == place] for place in (0, 1))
+    pairs = [name.split(" / ") for name in results["crossed"]]
+    firsts, seconds = (list(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
     words = part.measures[part.crossed].words
     lines = [f"| {words} of each {part.headings[1]} | {' | '.join(seconds)} |", "|---|" + "--:|" * len(seconds)]
     for first in firsts:
