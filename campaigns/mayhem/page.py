@@ -175,17 +175,12 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     told = [f"## {part.name.capitalize()}\n", f"{part.text}\n"]
     promised = f"{len(faults)} broke a promise" if faults else "all kept every promise"
     seeds = ", ".join(map(str, results["seeds"]))
-    done = (
-        f"{counted(trials, 'trials')} in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}."
-    )
+    took = f" in {results['seconds']:,} s" if "seconds" in results else ""
+    done = f"{counted(trials, 'trials')}{took}, seed {seeds}, until {results['until']}: {promised}."
     code = ", ".join(f"{count:,} on `{commit}`" for commit, count in results["code"].items())
     if trials == 1:
         return [*told, f"{done} On `{next(iter(results['code']))}`.\n", _only(part, results), *_faults(faults)]
-    cases, fewest, most = results["fewest"]
-    times = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
-    told += [done, f"{code}. {counted(cases, 'cases')}, each tried {times} times.\n"]
-    # What has become of the code, or of the trials, since they were done.
-    told += [f"{results['note']}\n"] if "note" in results else []
+    told += [done, f"{code}. {_times(results)}\n"]
     for place, heading in enumerate(part.headings):
         if rows := [case for case in results["cases"] if case["place"] == place]:
             told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
@@ -194,6 +189,15 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
         most = "; ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
         told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
     return told + _faults(faults)
+
+
+def _times(results: Mapping[str, Any]) -> str:
+    """How often each case was tried; or what became of older trials, where only some of them still count."""
+    if "note" in results:
+        return str(results["note"])
+    cases, fewest, most = results["fewest"]
+    times = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
+    return f"{counted(cases, 'cases')}, each tried {times} times."
 
 
 def _faults(faults: list[dict[str, Any]]) -> list[str]:
