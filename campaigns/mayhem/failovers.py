@@ -51,7 +51,7 @@ def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> Non
 class Failovers(Disturbed):
     """A trial is a run by workers and one kind of failover."""
 
-    name, usual, short = "failover", 32, (9,)
+    name, usual, short = "failover", 40, (0,)
     headings = ("Redis", "run")
     works = FOR_WORKERS
     ways: ClassVar = {

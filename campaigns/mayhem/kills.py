@@ -223,7 +223,7 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 864, (0, 15, 16)
+    name, usual, short = "kills", 864, (36, 15, 16)
     headings = ("who is killed", "run")
     crossed = "blows"
     by_workers: ClassVar = (

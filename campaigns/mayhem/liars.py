@@ -149,7 +149,7 @@ def _lies(scene: Scene, share: float) -> None:
 class Liars(Disturbed):
     """A trial is a run by workers, one of which has other code or omits successors."""
 
-    name, usual, short = "liars", 224, (11,)
+    name, usual, short = "liars", 240, (11,)
     headings = ("the other worker", "run")
     works = FOR_WORKERS
     ways: ClassVar[dict[str, Callable[[Scene], None]]] = {

@@ -235,7 +235,7 @@ def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
 class Payloads(Part):
     """A trial is some thousand payloads of one kind."""
 
-    name, usual, short = "payloads", 350, range(10)
+    name, usual, short = "payloads", 330, range(len(READERS))
     headings = ("what reads them",)
     measures: ClassVar = {
         "payloads": Measure("payloads"),
