@@ -15,7 +15,7 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
-from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
@@ -141,11 +141,14 @@ def test_both_kinds_of_redis_by_tls(tmp_path: Path, hakoiri: Hakoiri, finished: 
         environment = {"HAKOIRI_REDIS": main.url, "SSL_CERT_FILE": str(files["ca.pem"])}
         refused = hakoiri("health", env={"HAKOIRI_REDIS": main.url}, check=False)
         assert refused.code == 1
-        worker = hakoiri.start("worker", "-n", "2", env=environment | {"HAKOIRI_DATA_REDIS": data.url})
-        worker.wait_for("worker processes for rediss://127.0.0.1")
-        wait_until(lambda: len(living_workers(main.client)) == 2)
-        ended = hakoiri("run", "klotski", "--farm-from", "500", "--chunk", "200", "--json", env=environment)
+        hosts = [
+            hakoiri.start("worker", "--store", str(tmp_path / name), env=environment | more)
+            for name, more in (("one", {"HAKOIRI_DATA_REDIS": data.url}), ("two", {}))
+        ]
+        wait_until(lambda: len(living_hosts(main.client)) == 2)
+        ended = hakoiri("run", "klotski", "--farm-from", "1", "--hosts", "all", "--json", env=environment)
         assert ended.json["digest"] == finished.explored["digest"]
-        assert data.client.info("commandstats")["cmdstat_getrange"]["calls"]
-        assert hakoiri.json("status", "last")["places"]["hosts"]
-        worker.end()
+        assert data.client.info("commandstats")["cmdstat_rpush"]["calls"]
+        assert all(host["sent"] for host in hakoiri.json("status", "last")["places"]["kept"]["hosts"])
+        for host in hosts:
+            host.end()
