@@ -180,14 +180,15 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
 def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     word = written(tmp_path)
     written(tmp_path / "older", JUGS + "\n")
-    farmed = ("--redis", redis_server.url, "--farm-from", "0")
+    hakoiri("run", word, "--farm-from", "0")
+    by_workers = ("verify", "last", "--full", "--redis", redis_server.url)
     with started_workers(hakoiri, redis_server.url, 1):
-        alone = hakoiri("run", word, *farmed)
+        alone = hakoiri(*by_workers)
     assert "is left out of this run: this worker does not know the puzzle jugs.py:Jugs (digest " in alone.stderr
     assert "start workers with: hakoiri worker --puzzle jugs.py:Jugs\n" in alone.stderr
     assert "works alone" in alone.stderr
     with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "older" / "jugs.py")}):
-        assert "this worker has another jugs.py (digest " in hakoiri("run", word, *farmed).stderr
+        assert "this worker has another jugs.py (digest " in hakoiri(*by_workers).stderr
 
 
 @pytest.mark.parametrize(
