@@ -280,7 +280,7 @@ def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink
     records = standing_of(hakoiri)[1]
     for _ in range(1 + seed % 2):
         running = resumed(hakoiri, "--memory", "64MB", before=be_impatient if seed % 3 == 2 else None)
-        assert go_on_for(running, chance.uniform(0, 2.5)), running.finish()
+        assert go_on_for(running, chance.uniform(0, 1.5)), running.finish()
         records = killed_in_time(hakoiri, running, records)
     hakoiri("resume", "last", *AT_SPEED, *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=LONG_SECONDS)
     assert_as_undisturbed(hakoiri, expected)
