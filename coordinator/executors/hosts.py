@@ -59,7 +59,7 @@ class HostPool:
     ) -> None:  # fmt: skip
         self.memory = memory
         self._url, self._redis, self._wanted = url, connection, wanted
-        self._control, self._observer = control, observer
+        self._control, self._observer, self._most_losses = control, observer, tuning.most_losses
         self._request = TaskRequest(
             secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, Host.__module__)}
         )
@@ -129,14 +129,17 @@ class HostPool:
     def insist(self, what: str, work: Callable[[], _Value], kept: Callable[[], int] = lambda: 0) -> _Value:
         """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile.
 
-        `kept` says how many rounds of it are not lost.
+        `kept` says how many rounds of it are not lost. Raises `WorkerError` after many losses with no round more kept.
         """
-        pause = _PAUSE_SECONDS
+        pause, losses, before = _PAUSE_SECONDS, 0, kept()
         while True:
             try:
                 return work()
             except HostLostError as lost:
-                self._observer.note(f"{lost}; {what} {goes_on(kept())}")
+                losses, before = 1 if kept() > before else losses + 1, kept()
+                if losses >= self._most_losses:
+                    raise WorkerError(f"{what} was lost {losses} times, the last time because {lost}") from lost
+                self._observer.note(f"{lost}; {what} {goes_on(before)}")
                 self._control.check()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)

@@ -65,7 +65,7 @@ def open_context(
 
                 wanted, memory = resources.hosts, resources.memory or 0
                 hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)
-            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts)
+            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts, resources.redis)
 
 
 def open_store(directory: Path, redis: str | None = None) -> RunStore:

@@ -41,7 +41,7 @@ class Hardest(Job):
 
     def work(self, session: Session) -> None:
         before = self.store.state.digest
-        with open_base(self.store) as base:
+        with open_base(self.store, session.context.redis) as base:
             search_to_end(session, GoalSearch(session, base), ExplorePlan())
         if before not in ("", self.store.state.digest):
             raise DamagedError(f"run {self.store.directory.name}: its layers computed again are other ones than before")

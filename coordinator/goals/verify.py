@@ -30,7 +30,7 @@ class DistancesVerifier(LayersVerifier):
 
     def check(self) -> None:
         self._deepest, self._passed = self.store.state.depth, None
-        with open_base(self.store) as base, scratch_store(self.store) as scratch:
+        with open_base(self.store, self.context.redis) as base, scratch_store(self.store) as scratch:
             shares, once = self.context.shares, self.context.tuning.merged_at_once
             self._nearer = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
             for depth in self.each(range(self._deepest + 1), "layers derived again"):

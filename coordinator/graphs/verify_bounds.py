@@ -20,7 +20,7 @@ from hakoiri.worker.graphs.searches import Distances, Vertices
 
 def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:
     """The component that a run of eccentricities is of; nothing is proved."""
-    with open_base(store) as base:
+    with open_base(store, context.redis) as base:
         keys = component_keys(context, base, store.plan(Belonging).component)
     return EccentricitySolver(context, keys, build_graph(context, keys))
 

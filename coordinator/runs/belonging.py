@@ -66,10 +66,13 @@ def require_base(plan: Mapping[str, Any], *others: str) -> None:
         raise PuzzleError(f"such a run belongs to another, which is named in base and base_digest, not {plan}")
 
 
-def open_base(store: RunStore) -> RunStore:
-    """The run that `store` belongs to, as it was then; `MismatchError` if it is not there any more."""
+def open_base(store: RunStore, redis: str | None) -> RunStore:
+    """The run that `store` belongs to, as it was then; `MismatchError` if it is not there any more.
+
+    `redis` is as for `open_store`.
+    """
     plan, directory = store.plan(Belonging), store.directory.parent
-    base = open_store(directory / Path(plan.base).name)
+    base = open_store(directory / Path(plan.base).name, redis)
     if base.state.digest != plan.base_digest or base.state.status != "complete":
         base.close()
         run = store.directory.name

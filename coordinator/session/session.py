@@ -184,6 +184,8 @@ class ComputeContext:
     observer: Observer
     #: A `coordinator.executors.hosts.HostPool`, where hosts are to keep the run.
     hosts: Any = None
+    #: The URL of the Redis of workers and hosts.
+    redis: str | None = None
 
     def part(self, name: str) -> Self:
         """The same for a part of the work, whose name is before each headline."""

@@ -35,8 +35,8 @@ class RunStore(Ledger):
     """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
 
     `database` in some methods is BLOCKS, the layers by depth, or SEEN, the runs of a directed search by number.
-    `elsewhere` gives the blocks of layers that hosts keep; it is called when one is read, and raises `ElsewhereError`
-    unless whoever opened the store can reach the hosts.
+    `elsewhere` is called when a layer is read that hosts keep, and gives its blocks. Whoever can reach the hosts sets
+    it; without it such a layer is an `ElsewhereError`.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -47,7 +47,13 @@ class RunStore(Ledger):
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
         self._away: dict[Depth, bool] = {}
-        self.elsewhere: Callable[[], Entries] = self._out_of_reach
+        self.elsewhere: Callable[[], Entries] | None = None
+
+    def close(self) -> None:
+        """Close; what was not committed is gone."""
+        # It may refer to this store.
+        self.elsewhere = None
+        super().close()
 
     def layer(self, depth: Depth) -> Keys:
         """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
@@ -174,17 +180,20 @@ class RunStore(Ledger):
 
     def require_home(self) -> None:
         """`ElsewhereError` if hosts keep layers of the run."""
-        if self.keepers():
-            self._out_of_reach()
-
-    def _out_of_reach(self) -> Entries:
-        run = self.directory.name
-        text = f"layers of run {run} are kept by {', '.join(self.keepers())}: set HAKOIRI_REDIS to ask them"
-        raise ElsewhereError(text, Step("collect", run))
+        if hosts := self.keepers():
+            run = self.directory.name
+            text = f"layers of run {run} are kept by {', '.join(hosts)}: set HAKOIRI_REDIS to ask them"
+            raise ElsewhereError(text, Step("collect", run))
 
     def _entries(self, database: bytes, number: Depth) -> Entries:
         """Where a layer lies."""
-        return self.elsewhere() if database == BLOCKS and self._is_away(number) else self._environment
+        if database != BLOCKS or not self._is_away(number):
+            return self._environment
+        if self.elsewhere is None:
+            self.require_home()
+            # They have left meanwhile.
+            return self._environment
+        return self.elsewhere()
 
     def _is_away(self, depth: Depth) -> bool:
         """Whether hosts keep a layer."""

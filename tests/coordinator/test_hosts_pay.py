@@ -10,12 +10,13 @@ import redis
 
 from hakoiri.coordinator.executors import hosts as hosts_module
 from hakoiri.coordinator.executors import opening, remote
-from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
 from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.connection import HostBeat
 
@@ -75,3 +76,20 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
 def test_only_explorations_are_kept_by_hosts() -> None:
     """Other runs look into layers that lie here."""
     assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts] == [Explore]
+
+
+def test_what_is_lost_again_and_again_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless more rounds are kept each time."""
+    monkeypatch.setattr(hosts_module, "_PAUSE_SECONDS", 0.0)
+    made, kept, lost = pool_of(0), [0], list[int]()
+    vars(made).update(_control=Control(), _observer=SilentObserver(), _most_losses=3)
+
+    def work() -> None:
+        lost.append(kept[0])
+        if len(lost) < 6:
+            kept[0] += 1
+        raise HostLostError("host a is away")
+
+    with pytest.raises(WorkerError, match="layer 5 was lost 3 times, the last time because host a is away"):
+        made.insist("layer 5", work, lambda: kept[0])
+    assert lost == [0, 1, 2, 3, 4, 5, 5]

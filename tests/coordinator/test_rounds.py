@@ -74,6 +74,7 @@ class NearHosts(HostPool):
         self._hosts = {name: Host(directory / name, 2) for name in NAMES}
         self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
+        self._most_losses = 25
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
     def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":

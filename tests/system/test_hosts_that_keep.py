@@ -3,7 +3,7 @@
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from hakoiri.worker.transport.names import input_key
 from tests.system.before import stand_still_after_round
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
+from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
 
 pytestmark = pytest.mark.timeout(300)
 SLOW = pytest.mark.slow
@@ -117,6 +118,32 @@ def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: H
         own = {"run": alone, "distances": ""}
         assert {**asked[0], **own} == {**asked[1], **own}, name
     assert_comes_home(hakoiri, hosts, run)
+
+
+def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
+    words = ("pancakes", "-o", "n=8")
+    run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
+    hardest = [hakoiri.ask("hardest", each, "--redis", hosts.url) for each in (run, alone)]
+    assert {**hardest[0], "run": "", "distances": ""} == {**hardest[1], "run": "", "distances": ""}
+    served = Server(hakoiri.start("serve", *ADDRESS, "--no-drive", "--redis", hosts.url, env=ENVIRONMENT))
+    with closing(served.client) as client:
+        layers = [client.get(f"/api/runs/{each}/layers/6").json() for each in (run, alone)]
+        assert layers[0]["configurations"] == layers[1]["configurations"]
+        files = [f"/api/runs/{each}/export.csv" for each in (run, alone)]
+        assert client.post(files[0]).status_code == 202
+        wait_until(lambda: all(client.post(each).status_code == 303 for each in files), what="the files")
+        assert client.get(files[0]).content == client.get(files[1]).content
+
+
+def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running = begun(hakoiri, hosts, 15)
+    running.send(signal.SIGINT)
+    running.finish()
+    run = hakoiri.run_directory().name
+    assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] >= 15
+    hakoiri.here("resume", run, "--hosts", "none")
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
 def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 
 
@@ -35,8 +36,10 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it lives."""
+        # A child of a fork server can be gone before the server has told its exit code.
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """SIGTERM."""

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from hakoiri.coordinator.errors import RunError, UnknownRunError
+from hakoiri.coordinator.runs.catalogue import keepers_of
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.inside import open_inside
@@ -138,7 +139,7 @@ class Questions:
         if settings.memory is not None:
             self._most = max(1, min(_MOST_AT_ONCE, settings.memory // LEAST_MEMORY))
             self._options += ["--memory", f"{settings.memory // self._most >> 20}MB"]
-        self._environment = settings.for_children()
+        self._environment, self._redis = settings.for_children(), settings.redis
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
@@ -184,10 +185,13 @@ class Questions:
                 answer, said = (
                     files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
                 )
+                # Workers take no part in an answer, hosts that keep the run do.
+                asks = self._redis is not None and keepers_of(self._data / question.run)
+                environment = self._environment | ({"HAKOIRI_REDIS": str(self._redis)} if asks else {})
                 # The locks belong to the open files, so the child holds them until it ends.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "hakoiri", command, question.run, *words, *self._options],
-                    env=self._environment, cwd="/", stdin=subprocess.DEVNULL, stdout=answer, stderr=said,
+                    env=environment, cwd="/", stdin=subprocess.DEVNULL, stdout=answer, stderr=said,
                     pass_fds=[holder.fileno(), place.fileno()], process_group=0,
                 )  # fmt: skip
                 self._answering.append(process)
