@@ -1,10 +1,16 @@
-"""What a layer costs that hosts make, fitted to every request of some runs in which hosts were asked in turn.
+"""Fit the cost of a layer made by hosts to the requests of some runs.
 
-In seconds of processor time of a host, for each of its two requests a layer, of the threads and of its main thread:
+A host gets two requests a layer: expand and merge. The model of the processor seconds of its threads for one request is
 
-    fixed + each x configurations (+ byte x bytes sent, of expanding; + older x older ones compared, of merging)
+    fixed + each x configurations + byte x bytes sent (expand) + older x older configurations compared (merge)
 
-and of the coordinator and the Redis servers layer + host x hosts + byte x bytes sent. Docs: docs/scaling.md.
+and the same without the last two terms for its main thread. The model of the processor seconds of the coordinator, the
+control Redis and all data Redis for a layer is
+
+    layer + host x hosts + byte x bytes sent
+
+The requests come from runs in which the coordinator waits for the answer of one host before it sends the next request.
+Docs: docs/scaling.md.
 """
 
 import math
@@ -20,14 +26,14 @@ from scipy.optimize import nnls
 from benchmarks.watched import Asked, Moment
 
 EXPAND, MERGE = "host-expand", "host-merge"
-#: Less processor time is not measured well, and more within this part of it.
-_LEAST_SECONDS, _NOISE = 0.003, 0.1
-#: So small a part of all requests waits for nobody who has nothing to do with the run.
+#: The error of a measured processor time: this part of it, taken of at least so many seconds.
+_NOISE, _LEAST_SECONDS = 0.1, 0.003
+#: The quantile of the waiting times that is taken for a machine without other work.
 _UNDISTURBED = 0.1
 
 
 class Work(NamedTuple):
-    """Seconds of a request: whatever its size, for a configuration, a byte sent, an older one compared."""
+    """The processor seconds of a request: fixed, for each configuration, byte sent, older configuration compared."""
 
     fixed: float = 0.0
     each: float = 0.0
@@ -36,7 +42,11 @@ class Work(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A request of a layer: what the threads of a host do together, its main thread, and seconds of waiting."""
+    """The cost of one of the two requests of a layer to a host.
+
+    `threads` is the work that its threads share, `main` that of its main thread, `waits` the seconds by the clock
+    beyond both.
+    """
 
     threads: Work
     main: Work
@@ -44,25 +54,25 @@ class Phase(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Seconds of a role other than hosts for a layer, for each host in it, and for a byte that these send."""
+    """The processor seconds of a role other than the hosts: for a layer, for each host in it, for each byte sent."""
 
-    layer: float = 0.0
-    host: float = 0.0
-    byte: float = 0.0
+    layer: float
+    host: float
+    byte: float
 
 
-#: Besides hosts.
+#: The roles other than the hosts.
 ROLES = ("coordinator", "control", "data")
 
 
 @dataclass(frozen=True)
 class Line:
-    """Numbers by how many hosts there are: on the lines through those measured, on along the last one."""
+    """A number that depends on the number of hosts, linear in its logarithm between and beyond the measured ones."""
 
     seen: Mapping[int, float]
 
     def of(self, hosts: int) -> float:
-        """The number for some hosts."""
+        """Return the number for `hosts` hosts."""
         points = sorted(self.seen.items())
         if hosts in self.seen or len(points) == 1:
             return self.seen.get(hosts, points[0][1])
@@ -72,10 +82,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a kind of space costs: one core of threads for a configuration, in seconds; else hosts and the coordinator.
+    """The costs of a space, in seconds.
 
-    `start` is what the coordinator takes for any run, `dealing` for each host that it deals the run out to. `sent` are
-    the bytes of a configuration, `uneven` the work of the slowest host over the mean, and `uneven_sent` its bytes.
+    `threads` is the cost of a configuration on one core of a run by threads. The coordinator spends `start` before
+    the first layer, and `dealing` for each host when it sends the hosts their ranges. `sent` is the number of bytes
+    sent for each configuration expanded. In each layer the largest host has `uneven` times the mean of the
+    configurations, and the host that sends most `uneven_sent` times the mean of the bytes.
     """
 
     threads: float
@@ -91,7 +103,7 @@ class Costs:
 
 
 class Run(NamedTuple):
-    """A run by `hosts` hosts: its layers, the one from which on they made them, and what was seen."""
+    """A run by `hosts` hosts: the sizes of its layers, the state after each layer, and the requests if recorded."""
 
     hosts: int
     layers: Sequence[int]
@@ -100,17 +112,17 @@ class Run(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The first layer that hosts made."""
+        """The depth of the first layer that hosts made."""
         return next(depth for depth, moment in enumerate(self.moments) if moment.hosted)
 
     def spent(self, role: str, depth: int) -> float:
-        """Processor seconds of a role for a layer."""
+        """Return the processor seconds that a role spent on a layer."""
         return self.moments[depth].cpu[role] - self.moments[depth - 1].cpu[role]
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of a space: by threads, by hosts that worked together, by hosts asked in turn."""
+    """The runs of a space: by threads, by hosts at the same time, and by hosts one after the other."""
 
     threads: Run
     together: list[Run]
@@ -119,7 +131,7 @@ class Runs:
 
 
 def fitted(spaces: Mapping[str, Runs]) -> dict[str, Costs]:
-    """What spaces cost, by name. Seconds of a byte sent are the same for all of them."""
+    """Return the costs of each space. All spaces have the same cost of a byte sent."""
     expand, merge = _phases(spaces, EXPAND), _phases(spaces, MERGE)
     return {name: _costs(runs, expand[name], merge[name]) for name, runs in spaces.items()}
 
@@ -142,19 +154,22 @@ def _costs(runs: Runs, expand: Phase, merge: Phase) -> Costs:
 
 
 def uneven(numbers: Sequence[float], hosts: int) -> float:
-    """Numbers of each host, layer by layer: the largest of a layer over their mean, over all layers."""
+    """Return the sum over layers of the largest number of a host, divided by the sum over layers of the mean.
+
+    `numbers` has one number for each host of the first layer, then for each host of the second, and so on.
+    """
     table = np.reshape(np.array(numbers, dtype=float), (-1, hosts))
     return float(table.max(axis=1).sum() / table.mean(axis=1).sum()) if table.any() else 1.0
 
 
 def _bytes(run: Run) -> float:
-    """Bytes sent for a configuration that was expanded."""
+    """Return the bytes sent for each configuration expanded."""
     sizes = sum(each.size for each in run.asked if each.task == EXPAND)
     return sum(each.sent for each in run.asked) / sizes
 
 
 def _share(runs: Sequence[Run], role: str) -> Share:
-    """What a role costs in the layers that hosts made."""
+    """Fit the cost of a role to the layers that hosts made, without the first, which includes dealing."""
     rows, took = [], []
     for run in runs:
         for depth in range(run.first + 1, len(run.moments)):
@@ -165,7 +180,7 @@ def _share(runs: Sequence[Run], role: str) -> Share:
 
 
 def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
-    """What a request costs in each space."""
+    """Fit the cost of one kind of request for each space."""
     rows, threads, main, waits = [], [], [], dict[str, list[float]]()
     for number, (name, runs) in enumerate(spaces.items()):
         waits[name] = []
@@ -177,7 +192,7 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
             main.append(asked.main)
             waits[name].append(asked.clock - asked.cpu)
     byte, *rest = _least(rows, threads)
-    # What is sent, and what it is compared with, is no work of the main thread.
+    # The main thread neither sends nor compares.
     alone = _least([[value for place, value in enumerate(row[1:]) if place % 3 < 2] for row in rows], main)
     found = {}
     for number, name in enumerate(spaces):
@@ -188,19 +203,19 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
 
 
 def _requests(runs: Runs, task: str) -> Iterator[tuple[Asked, float]]:
-    """The requests of a task, and how many older configurations of its host each compares with."""
+    """Yield the requests of a task, each with the number of older configurations that its host compares with."""
     for run in runs.in_turn:
         older = defaultdict[int, float](float)
         for asked in run.asked:
             if asked.task == MERGE:
                 older[asked.host] += asked.size
-            # The first layer waits for kernels and bitmaps.
+            # The first layer also loads kernels and sets up bitmaps.
             if asked.task == task and asked.depth > run.first:
                 yield asked, older[asked.host] if runs.directed and task == MERGE else 0.0
 
 
 def _least(rows: Sequence[Sequence[float]], took: Sequence[float]) -> list[float]:
-    """Least squares of the relative deviations, none negative."""
+    """Return the coefficients, none negative, that minimise the sum of squares of the relative errors."""
     weights = 1 / np.maximum(_LEAST_SECONDS, _NOISE * np.array(took))
     weighted = np.array(rows) * weights[:, None]
     scale = np.maximum(np.abs(weighted).max(axis=0), 1e-30)

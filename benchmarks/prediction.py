@@ -1,7 +1,7 @@
-"""How long a run takes on many hosts, by what it costs (`benchmarks.costs`). Docs: docs/scaling.md.
+"""Predict the time of a run on many hosts from its costs (`benchmarks.costs`). Docs: docs/scaling.md.
 
-A layer is made in two requests, and none begins before the slowest host has ended the one before: expand, send what was
-found for others, merge.
+A layer takes three steps: the hosts expand, send the successors that belong to other hosts, and merge. The coordinator
+begins each step when the slowest host has ended the one before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
 
-#: What a link carries besides: frames of 1,538 bytes have 1,448 of TCP's.
+#: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
 PAYLOAD = 1448 / 1538
-#: The part of its link that a host uses which sends messages of 1 MB to all others, one after the other, while these
-#: do the same: some receive from two, and some from none (measured apart: docs/scaling.md).
+#: The part of its link that a host uses while every host sends messages of 1 MB to every other, one at a time. It is
+#: less than 1 because at any time some hosts receive from two and some from none. Measured apart: docs/scaling.md.
 USED = Line({1: 1.0, 2: 0.93, 4: 0.80, 8: 0.69, 16: 0.62})
 
 
 class Place(NamedTuple):
-    """Hosts, the cores of each, and the bits a second of the link of each.
+    """A number of hosts, the cores of each, and the rate of the link of each in bits a second.
 
-    `shared` is how many cores there are of them all, where hosts are only simulated.
+    `shared` is the number of cores of the machine if all hosts run on one.
     """
 
     hosts: int
@@ -29,17 +29,17 @@ class Place(NamedTuple):
 
     @property
     def link(self) -> float:
-        """Bytes of values a second."""
+        """The payload bytes a second of a link."""
         return self.bits / 8 * PAYLOAD
 
     @property
     def core_share(self) -> float:
-        """The cores of a host while all work."""
+        """The cores that a host gets while all hosts work."""
         return self.cores if self.shared is None else min(self.cores, self.shared / self.hosts)
 
 
 class Step(NamedTuple):
-    """The configurations of a layer, of the one made from it, and of all before that."""
+    """The numbers of configurations of a layer, of the layer made from it, and of all layers before the first."""
 
     size: float
     made: float
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 
 def steps_of(layers: Sequence[float]) -> Iterator[Step]:
-    """Those that make some layers and find that there are no more."""
+    """Yield the step from each layer to the next. The last step finds an empty layer."""
     older = 0.0
     for size, made in zip(layers, [*layers[1:], 0.0], strict=True):
         yield Step(size, made, older)
@@ -55,12 +55,12 @@ def steps_of(layers: Sequence[float]) -> Iterator[Step]:
 
 
 def step_seconds(costs: Costs, place: Place, step: Step) -> float:
-    """How long hosts take to make a layer."""
+    """Return the seconds that hosts take to make a layer."""
     return fixed_seconds(costs, place) + growing_seconds(costs, place, step)
 
 
 def fixed_seconds(costs: Costs, place: Place) -> float:
-    """What a layer takes however small it is: the coordinator asks one host after the other, and these work at once."""
+    """Return the fixed seconds of a layer: the coordinator sends requests one by one, hosts work in parallel."""
     phases, usual = (costs.expand, costs.merge), costs.roles["coordinator"]
     work = sum(phase.threads.fixed + phase.main.fixed for phase in phases)
     waits = sum(phase.waits for phase in phases)
@@ -68,7 +68,7 @@ def fixed_seconds(costs: Costs, place: Place) -> float:
 
 
 def growing_seconds(costs: Costs, place: Place, step: Step) -> float:
-    """What goes with its configurations: the slowest host expands, sends, merges."""
+    """Return the seconds of a layer that grow with it: the slowest host expands, sends, merges."""
     slowest, sent = costs.uneven.of(place.hosts) / place.hosts, costs.sent.of(place.hosts)
     older = step.older + step.size if costs.directed else 0.0
     expand = _phase_seconds(costs.expand, place, slowest * step.size, sent, 0.0)
@@ -77,13 +77,16 @@ def growing_seconds(costs: Costs, place: Place, step: Step) -> float:
 
 
 def sending_seconds(costs: Costs, place: Place, step: Step) -> float:
-    """What the fullest link takes: hosts send when they have expanded."""
+    """Return the seconds that the host with the most bytes to send takes to send them, after it has expanded."""
     share = costs.uneven_sent.of(place.hosts) / place.hosts
     return costs.sent.of(place.hosts) * step.size * share / (place.link * USED.of(place.hosts))
 
 
 def _phase_seconds(phase: Phase, place: Place, size: float, sent: float, older: float) -> float:
-    """Threads share a request's work; the main thread of a host stages and commits meanwhile what they have made."""
+    """Return the seconds of a request without its fixed cost.
+
+    The threads share their work. The main thread stores the results at the same time if there is more than one core.
+    """
     work, cores = phase.threads, place.core_share
     threads = work.each * size + work.byte * sent * size + work.older * older
     main = phase.main.each * size
@@ -91,9 +94,9 @@ def _phase_seconds(phase: Phase, place: Place, size: float, sent: float, older: 
 
 
 def run_seconds(costs: Costs, place: Place, layers: Sequence[float], farm: float) -> float:
-    """How long a run takes from its start to the last layer; those before one of `farm` the coordinator makes.
+    """Return the seconds of a run from its start to its last layer.
 
-    As they were dealt out, runs stay with hosts.
+    The coordinator makes the layers up to the first of at least `farm` configurations, the hosts all that follow.
     """
     first = next((depth for depth, size in enumerate(layers) if size >= farm), len(layers))
     seconds = costs.start + sum(layers[: first + 1]) * costs.threads
@@ -103,17 +106,17 @@ def run_seconds(costs: Costs, place: Place, layers: Sequence[float], farm: float
 
 
 def speed_up(costs: Costs, place: Place, layers: Sequence[float], farm: float) -> float:
-    """How many times as fast as one core of the threaded run."""
+    """Return the speed-up over one core of a run by threads."""
     return (costs.start + sum(layers) * costs.threads) / run_seconds(costs, place, layers, farm)
 
 
 def limit(costs: Costs, place: Place, layers: Sequence[float]) -> float:
-    """The speed-up of layers so large that nothing else counts, which grow and shrink as these do."""
+    """Return the limit of the speed-up as all layers grow by the same factor: fixed costs vanish."""
     return sum(layers) * costs.threads / sum(growing_seconds(costs, place, step) for step in steps_of(layers))
 
 
 def least_size(costs: Costs, place: Place, layers: Sequence[float], farm: float, times: float) -> float:
-    """So many times as large its layers must be for some speed-up, `inf` where none are."""
+    """Return the factor by which all layers must grow for a speed-up of `times`; `inf` if no factor gives it."""
     if limit(costs, place, layers) <= times:
         return float("inf")
     low, high = 1e-3, 1e9

@@ -1,17 +1,17 @@
-"""What a run costs each of those who take part: processor seconds, and bytes between hosts.
+"""Measure the processor time of a run by role, and the bytes sent between hosts.
 
     python benchmarks/roles.py tiles -o rows=3 -o columns=4
     python benchmarks/roles.py --hosts 2 pancakes -o n=11
 
-runs the puzzle by threads and then by hosts of one thread that keep it, each with a data Redis of its own, and prints
-one JSON object. Kernels are compiled before. `ns` are nanoseconds of processor time, user and system, per
-configuration. `benchmarks/scaling.py` predicts with it what more hosts would take.
+The roles are the coordinator, the control Redis, the hosts, their data Redis and plain workers. The script runs the
+puzzle by threads, then by hosts of one thread with a data Redis each, and prints one JSON object. Kernels are compiled
+before the hosts' run. `ns` is processor time, user and system, in nanoseconds per configuration.
+`benchmarks/scaling.py` uses this module for its predictions.
 """
 
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,48 +20,51 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
-import redis
 
 from benchmarks.watched import ALONE, Seen, Watched
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from tests.support.namespaces import Network
+from tests.system.servers import RedisServer
 
 HAKOIRI = Path(sys.executable).parent / "hakoiri"
 CONTROL = "control"
-#: A run that compiles and loads what every run needs.
+#: A run that compiles and loads the kernels that every run needs.
 _FIRST = ("klotski", "--farm-from", "0")
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a run reports, the seconds that it took by the clock, and what its processes took, by role."""
+    """The report of a run, its seconds by the clock (`began`, `wall`), and its processor seconds by role (`cpu`)."""
 
     report: Mapping[str, Any]
     began: float
     wall: float
     peak_mb: int
     cpu: Mapping[str, float]
-    #: Without the time of looking.
+    #: These times exclude that of the recording, which `cpu` includes.
     seen: Seen
-    #: What it takes besides to bring the run home, by role; nothing unless that was asked for.
+    #: The processor seconds of `hakoiri collect`, by role; empty if the run was not collected.
     collecting: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
-        """From the start of the command to the end of its search, before the run is brought home."""
+        """The seconds from the start of the command to the end of its search."""
         return self.seen.moments[-1].clock - self.began
 
     @property
     def configurations(self) -> int:
-        """How many the run found."""
+        """The number of configurations of the run."""
         return int(self.report["configurations"])
 
 
 def run_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> Spent:
-    """A run by this command line, looked at after each layer: by threads, or the coordinator's part."""
+    """Run `hakoiri run` with these arguments, by threads or by the hosts of `team`, and record each layer.
+
+    `peak_mb` is the peak memory of this process alone: of the threads, or of the coordinator.
+    """
     before = team.cpu()
     with tempfile.NamedTemporaryFile() as seen:
         program = (sys.executable, "-m", "benchmarks.watched", seen.name, json.dumps(team))
@@ -75,13 +78,13 @@ def run_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> Spen
 
 
 def cpu_of(command: Sequence[str], data: str) -> float:
-    """Processor seconds of any command of the command line, of its process alone."""
+    """Return the processor seconds of a `hakoiri` command, without those of workers and servers."""
     _, usage = _completed([str(HAKOIRI), *command, "--data", data])
     return usage.ru_utime + usage.ru_stime
 
 
 def _completed(command: Sequence[str]) -> tuple[bytes, Any]:
-    """What a command prints, and what it used; the program ends where it fails."""
+    """Return the output and the resource usage of a command; exit if it fails."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=out, stderr=errors)
         _, status, usage = os.wait4(child.pid, 0)
@@ -94,19 +97,22 @@ def _completed(command: Sequence[str]) -> tuple[bytes, Any]:
 
 
 class Team:
-    """A control Redis, hosts that keep runs and plain workers, until the block ends.
+    """A context manager that starts a control Redis, hosts that keep ranges, and plain workers.
 
-    `hosts`: how many threads each has. With a network they are on its hosts of these names, and the coordinator and the
-    control Redis are on its host `CONTROL`.
+    `hosts` gives the number of threads of each host by name. With a `network` each host runs in the namespace of its
+    name; the coordinator, the control Redis and the plain workers run in that of `CONTROL`.
     """
 
     def __init__(self, hosts: Mapping[str, int], workers: int = 0, network: Network | None = None) -> None:
         self._hosts, self._workers, self._network = hosts, workers, network
 
-    def __enter__(self) -> "Team":
+    def __enter__(self) -> Self:
         with ExitStack() as stack:
             stores = stack.enter_context(tempfile.TemporaryDirectory())
-            self._control = stack.enter_context(_server(self._on(CONTROL), self._address(CONTROL)))
+            with self._on(CONTROL):
+                # Without a password a Redis answers its own host only.
+                server = RedisServer(Path(stores, CONTROL), "secret", host=self._address(CONTROL))
+            self._control = stack.enter_context(server)
             hosts, workers = [], []
             for name, threads in self._hosts.items():
                 options = ("--store", str(Path(stores, name)), "-n", str(threads), "--data-redis", "auto")
@@ -114,7 +120,7 @@ class Team:
             if self._workers:
                 workers.append(stack.enter_context(self._started(CONTROL, "-n", str(self._workers))))
             self._await()
-            self._watched = Watched(_roles(self._control.process, hosts, workers))
+            self._watched = Watched(_roles(self._control.pid, hosts, workers))
             if hosts:
                 self.run(_FIRST)
             self._stack = stack.pop_all()
@@ -124,14 +130,17 @@ class Team:
         self._stack.close()
 
     def run(self, arguments: Sequence[str], in_turn: bool = False, collects: bool = False) -> Spent:
-        """A run that these hosts keep, asked one after the other or all at once; brought home if it `collects`."""
+        """Run `hakoiri run` on these hosts.
+
+        With `in_turn` only one host works at a time. With `collects`, collect the run afterwards, measured separately.
+        """
         team = self._watched._replace(in_turn=in_turn)
         with self._on(CONTROL), tempfile.TemporaryDirectory() as data:
             spent = run_here([*arguments, "--redis", self._control.url, "--hosts", "all"], data, team)
             return replace(spent, collecting=self.cpu_of(["collect", "last"], data)) if collects else spent
 
     def cpu_of(self, command: Sequence[str], data: str) -> dict[str, float]:
-        """Processor seconds by role of any command that takes ``--redis``."""
+        """Return the processor seconds by role of a command that takes ``--redis``."""
         before = self._watched.cpu()
         coordinator = cpu_of([*command, "--redis", self._control.url], data)
         return {"coordinator": coordinator} | {
@@ -146,7 +155,7 @@ class Team:
 
     @contextmanager
     def _started(self, name: str, *options: str) -> Iterator[int]:
-        """Start a `hakoiri worker` on a host; its process number."""
+        """Start a `hakoiri worker` on a host; yield the process id of its supervisor."""
         environment, quiet = os.environ | {"HAKOIRI_REDIS": self._control.url}, subprocess.DEVNULL
         with self._on(name):
             team = subprocess.Popen([HAKOIRI, "worker", *options], env=environment, stdout=quiet, stderr=quiet)
@@ -160,12 +169,12 @@ class Team:
         until, client = time.monotonic() + 60, self._control.client
         while len(living_hosts(client)) < len(self._hosts) or len(living_workers(client)) < self._workers:
             if time.monotonic() > until:
-                sys.exit("the hosts and workers do not come")
+                sys.exit("not all hosts and workers have started after 60 s")
             time.sleep(0.1)
 
 
 def _roles(control: int, hosts: Sequence[int], workers: Sequence[int]) -> dict[str, list[int]]:
-    """Process numbers by role, of those that some supervisors have started."""
+    """Return process ids by role: of the control Redis, and of the processes that the supervisors started."""
     below = [child for host in hosts for child in psutil.Process(host).children(recursive=True)]
     data = [child.pid for child in below if child.name() == "redis-server"]
     teams = [child.pid for team in workers for child in psutil.Process(team).children(recursive=True)]
@@ -175,49 +184,15 @@ def _roles(control: int, hosts: Sequence[int], workers: Sequence[int]) -> dict[s
     }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Server:
-    process: int
-    url: str
-    client: redis.Redis
-
-
-@contextmanager
-def _server(there: AbstractContextManager[None], address: str) -> Iterator[_Server]:
-    """A redis-server at a free port of an address."""
-    with there:
-        with socket.create_server((address, 0)) as probe:
-            port = probe.getsockname()[1]
-        command = ["redis-server", "--port", str(port), "--bind", address, "--protected-mode", "no", "--save", ""]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tempfile.gettempdir())
-        url = f"redis://{address}:{port}/0"
-        # Its socket stays on that host.
-        client = redis.Redis.from_url(url)
-        while not _answers(client):
-            time.sleep(0.02)
-    try:
-        yield _Server(process.pid, url, client)
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
-
-
 def with_threads(arguments: Sequence[str]) -> dict[str, Any]:
-    """The run by threads of one process."""
+    """Measure the run by threads of one process."""
     with tempfile.TemporaryDirectory() as data:
         spent = run_here(arguments, data)
     return _common(spent)
 
 
 def with_hosts(arguments: Sequence[str], hosts: int) -> dict[str, Any]:
-    """The run by hosts on this machine, of one thread each."""
+    """Measure the run by hosts of one thread each on this machine."""
     with Team({f"host-{number}": 1 for number in range(hosts)}) as team:
         spent = team.run(arguments, collects=True)
     sent, cpu = spent.seen.moments[-1].sent / spent.configurations, spent.collecting
@@ -238,7 +213,7 @@ def _ns(spent: Spent, value: float) -> float:
 
 
 def main() -> None:
-    """Measure what the arguments say."""
+    """Measure one run by threads and by hosts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--only", choices=["threads", "hosts"])

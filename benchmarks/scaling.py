@@ -1,12 +1,12 @@
-"""What more hosts that keep ranges bring: costs measured, speed-ups predicted from them, and put to the test.
+"""Measure the costs of runs by hosts, predict speed-ups, and compare the predictions with runs on slow links.
 
-    python benchmarks/scaling.py --test --plot docs/scaling.svg   # Of docs/scaling.md, as root: 20 minutes.
+    python benchmarks/scaling.py --test --plot docs/scaling.svg   # The page docs/scaling.md. As root; 20 minutes.
     python benchmarks/scaling.py --only pancakes --json
 
-Each space is run by threads, by 1, 2 and 4 hosts at once, and by 1, 2, 4 and 8 that are asked in turn, so that each has
-the machine for itself. Hosts have one thread, and are in network namespaces. `benchmarks.costs` fits what that costs,
-`benchmarks.prediction` says what follows. With --test that is compared with runs on links so slow that little else
-counts.
+The script runs each space by threads, by 1, 2 and 4 hosts at the same time, and by 1, 2, 4 and 8 hosts one after the
+other, so that each has the machine for itself. Hosts have one thread and run in network namespaces. `benchmarks.costs`
+fits the costs, and `benchmarks.prediction` computes the speed-ups. With --test the script also runs spaces on links so
+slow that sending takes most of the time, and compares these times with predictions.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _GAP = (
 
 @dataclass(frozen=True)
 class Space:
-    """What `hakoiri run` is to be given, and from which layer on hosts make it."""
+    """A space as the arguments of `hakoiri run`. Hosts make the layers from the first of `farm` configurations on."""
 
     puzzle: str
     options: Mapping[str, object] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Space:
 
     @property
     def arguments(self) -> list[str]:
-        """The words of the command."""
+        """The arguments of `hakoiri run`."""
         options = [word for name, value in self.options.items() for word in ("-o", f"{name}={value}")]
         return [self.puzzle, *options, *(["--from", self.start] if self.start else []), "--farm-from", str(self.farm)]
 
@@ -57,24 +57,26 @@ SPACES = {
     "sliding blocks": Space("sliding", {"distinct": "all"}, _SLIDING),
     "Gap, full deck": Space("gap", {"ranks": 13}, _GAP, directed=True),
 }
+#: Numbers of hosts: at the same time, and one after the other.
 _TOGETHER, _IN_TURN = (1, 2, 4), (1, 2, 4, 8)
-#: What goes over slow links.
+#: The runs of the test: spaces, numbers of hosts, and rates of the links.
 _TESTED, _TEST_HOSTS, _TEST_MEGABITS = ("tiles 3x4", "pancakes 11"), (2, 4), (8, 16)
-#: With 200 ms the answers to what goes one way wait behind what goes the other way, and 0.7 to 0.9 of a link are used.
+#: How long a link may delay a frame. With 200 ms acknowledgements wait behind data, and 0.7 to 0.9 of a link are used.
 _TEST_QUEUE = "50ms"
-#: The bucket of `tc` counts frames of 1,514 bytes, and not the 24 between them on a wire.
+#: Bytes of a frame on the wire over those that `tc` counts, which leaves out 24.
 _COUNTED = 1538 / 1514
+#: Cores of the machine, shared by all hosts.
 _TEST_CORES = 2
 
 
 def hosts_of(count: int) -> dict[str, int]:
-    """Names of some hosts, and the thread that each has."""
+    """Return `count` hosts of one thread each, by name."""
     return {f"host-{number}": 1 for number in range(count)}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A space that was run: how many configurations its layers have, the bytes stored of one, and what it costs."""
+    """A measured space: the sizes of its layers, the bytes stored per configuration, and its costs."""
 
     space: Space
     layers: Sequence[int]
@@ -83,7 +85,7 @@ class Measured:
 
 
 def measured(spaces: Mapping[str, Space]) -> dict[str, Measured]:
-    """The spaces by name, all of them run by the same hosts."""
+    """Run the spaces and fit their costs. For each number of hosts all spaces run on the same hosts."""
     with tempfile.TemporaryDirectory() as data:
         threads = {name: run_here(space.arguments, data) for name, space in spaces.items()}
     seen = {name: Runs(_run(threads[name], 0), [], [], space.directed) for name, space in spaces.items()}
@@ -114,11 +116,15 @@ def _run(spent: Spent, hosts: int) -> Run:
     return Run(hosts, spent.report["layers"], spent.seen.moments, spent.seen.asked)
 
 
-# What is predicted
+# Predictions
 
 
 def predicted(found: Measured) -> dict[str, Any]:
-    """By rate and by hosts: speed-ups of this run, of a larger one, and at most; configurations for half of that."""
+    """Return for each rate four lists, each with one number for each of `HOSTS`.
+
+    `this`, `larger` and `limit` are the speed-ups of the run, of one with layers `LARGER` times as large, and the limit
+    for ever larger layers. `half` is the number of configurations at which the speed-up is half of the limit.
+    """
     costs, layers, farm = found.costs, found.layers, found.space.farm
     larger, rows = [size * LARGER for size in layers], dict[str, Any]()
     for rate in GIGABITS:
@@ -137,7 +143,7 @@ def predicted(found: Measured) -> dict[str, Any]:
 
 
 def tested(name: str, found: Measured, counts: Sequence[int], megabits: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Runs by some hosts, whose links and that of the coordinator have a rate, up to the last layer."""
+    """Run a space on links of each rate, and yield measured and predicted seconds up to the last layer."""
     for count in counts:
         network = Network([CONTROL, *hosts_of(count)])
         with network, Team(hosts_of(count), network=network) as team:
@@ -163,7 +169,7 @@ def measure_all(
     spaces: Mapping[str, Space], slow: Collection[str], counts: Sequence[int] = _TEST_HOSTS,
     megabits: Sequence[int] = _TEST_MEGABITS,
 ) -> dict[str, Any]:  # fmt: skip
-    """What is measured and predicted, and tested of the spaces with names in `slow`, as plain values."""
+    """Return costs and predictions of the spaces, and the test of those named in `slow`, as plain values."""
     everything: dict[str, Any] = {"spaces": {}, "test": []}
     for name, found in measured(spaces).items():
         everything["spaces"][name] = {
@@ -176,7 +182,7 @@ def measure_all(
 
 
 def as_plain(costs: Costs) -> dict[str, Any]:
-    """Costs by name, as JSON has them."""
+    """Return costs as plain values."""
     phases = {
         name: {"threads": phase.threads._asdict(), "main": phase.main._asdict(), "waits": phase.waits}
         for name, phase in (("expand", costs.expand), ("merge", costs.merge))
@@ -186,7 +192,7 @@ def as_plain(costs: Costs) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, predict, and show."""
+    """Measure, predict, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="only spaces whose name contains this")
     parser.add_argument("--test", action="store_true", help="compare with runs on slow links")
@@ -194,7 +200,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     arguments = parser.parse_args()
     if why := why_not():
-        sys.exit(f"no hosts can be made here: {why}")
+        sys.exit(f"no network namespaces here: {why}")
     chosen = {name: space for name, space in SPACES.items() if arguments.only in name}
     found = measure_all(chosen, _TESTED if arguments.test else ())
     if arguments.plot:

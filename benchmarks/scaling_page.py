@@ -1,4 +1,4 @@
-"""What `benchmarks/scaling.py` finds, as tables and as a picture: those of docs/scaling.md."""
+"""Write the results of `benchmarks/scaling.py` as the tables and the picture of docs/scaling.md."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,15 +6,15 @@ from typing import Any
 
 HOSTS = (1, 2, 4, 8, 16, 32, 64)
 GIGABITS = (1, 10, 100)
-#: Of a host.
+#: The cores of a host.
 CORES = 8
-#: A larger run of the same kind has so many times as large layers.
+#: The factor between the layers of a measured run and of a larger run of the same space.
 LARGER = 10
 _TIMES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
-    """Tables, as docs/scaling.md has them."""
+    """Yield the lines of the tables of docs/scaling.md."""
     spaces = found["spaces"]
     if spaces:
         yield from _fixed(spaces)
@@ -33,7 +33,7 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fixed(spaces: Mapping[str, Any]) -> Iterator[str]:
-    """What does not go with the configurations: of the run, of a layer, of a layer and host."""
+    """Yield the table of the fixed costs of a run, of a layer, and of a host in a layer."""
     hosts = ("a host: expand", "waiting", "merge", "waiting")
     yield from _head("", "start s", "dealing ms", "coordinator ms", "and a host", "control Redis", "data Redis", *hosts)
     for name, space in spaces.items():
@@ -46,7 +46,7 @@ def _fixed(spaces: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _growing(spaces: Mapping[str, Any]) -> Iterator[str]:
-    """What goes with the configurations and the bytes, in ns."""
+    """Yield the table of the costs of a configuration and of a byte sent, in ns."""
     hosts = ("expand", "its main thread", "a byte sent", "merge", "its main thread", "an older one")
     yield from _head("ns", "one core of threads", *hosts)
     for name, space in spaces.items():
@@ -59,7 +59,7 @@ def _growing(spaces: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _moved(spaces: Mapping[str, Any]) -> Iterator[str]:
-    """Bytes, and how uneven hosts are."""
+    """Yield the table of bytes per configuration, and of how uneven the hosts are."""
     seen = [hosts for hosts in next(iter(spaces.values()))["costs"]["sent"]["seen"] if hosts > 1]
     kinds = {"sent": "bytes sent", "uneven": "slowest over mean", "uneven_sent": "bytes of the one that sends most"}
     yield from _head("", *(f"{title}, {hosts} hosts" for title in kinds.values() for hosts in seen), "stored")
@@ -95,7 +95,7 @@ def _power(number: float) -> str:
 
 
 def draw(found: Mapping[str, Any], target: Path) -> None:
-    """The speed-ups by hosts: of the larger runs, and dashed at most."""
+    """Draw the speed-ups by the number of hosts: of the larger runs as solid lines, the limits as dashed ones."""
     from hakoiri.render.plots import drawn_into
 
     colours = dict(zip(GIGABITS, ("#d55e00", "#e69f00", "#0072b2"), strict=True))

@@ -1,11 +1,12 @@
-"""Which part of the processor time of work that falls into independent chunks is that of plain workers.
+"""Measure the share of plain workers in the processor time of work in independent chunks.
 
     python benchmarks/shares.py
     python benchmarks/shares.py --only verify --only hardest
 
-Each line of `WORKS` is done twice, by threads and with two workers and a Redis of their own, in a data directory of its
-own in which what it needs is made before. A row of a table for each: processor seconds, user and system, start-up
-included, of the run by threads, and of coordinator, workers and Redis; and the workers' share of all but Redis.
+The script runs each command of `WORKS` twice, by threads and with two workers and their own Redis, each time in a new
+data directory with the runs that the command needs. It prints a table row for each: the processor seconds, user and
+system, start-up included, of the command by threads; of the coordinator, the workers and Redis; and the workers' share
+of the time of coordinator and workers.
 """
 
 import argparse
@@ -19,13 +20,13 @@ from hakoiri.puzzles.nakuron.board import random_board
 
 _SLIDING = ("sliding", "--from", "MH.CC/AAJDI/AAKD./EELBB/GFFBB")
 _TILES_2X4 = ("tiles", "-o", "rows=2", "-o", "columns=4")
-#: Stands for a file with a board of Nakuron.
+#: The file name of a board of Nakuron; in a command, a placeholder for its path.
 BOARD = "BOARD"
 _NAKURON_SIZE = 48
 
 
 class Work(NamedTuple):
-    """What is done, as on the command line, and what must be there before it is."""
+    """A command of `hakoiri`, and the commands that must run before it."""
 
     name: str
     command: Sequence[str]

@@ -1,8 +1,8 @@
-"""`hakoiri`, and a look at what everybody who takes part has spent, after each layer of a run and at each request.
+"""Run `hakoiri` and record the processor time of all roles after each layer, and of hosts at each request.
 
     python -m benchmarks.watched FILE TEAM run tiles --redis ...
 
-TEAM is the JSON of `Watched`. FILE gets the JSON of `Seen`.
+TEAM is the JSON of `Watched`. The script writes the JSON of `Seen` to FILE.
 """
 
 import json
@@ -21,33 +21,35 @@ from hakoiri.worker.hosts.requests import HostRequest, of_array
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 
-#: The clock of a process number on Linux, all threads that it ever had: bits 3 and up are the number, inverted, and 2
-#: means the time that the scheduler gave it (clock_getcpuclockid(3)).
+#: How Linux numbers the clock of the processor time of a process, ended threads included (clock_getcpuclockid(3)): the
+#: bits from 3 on are the inverted process id, and 2 selects the time given by the scheduler.
 _CLOCK_SHIFT, _SCHEDULED = 3, 2
 
 
 class Watched(NamedTuple):
-    """Process numbers by role; and whether hosts are asked one after the other, each alone on the machine.
+    """The process ids of each role.
 
-    A request takes a host as long then as on a machine of its own, however many there are.
+    With `in_turn` the coordinator waits for the answer of each host before it sends a request to the next. So each host
+    has the machine for itself, and a request takes as long as on a machine of its own.
     """
 
     processes: dict[str, list[int]]
     in_turn: bool = False
 
     def cpu(self) -> dict[str, float]:
-        """The processor seconds of each role up to now."""
+        """Return the processor seconds of each role up to now."""
         return {role: sum(map(_seconds, processes)) for role, processes in self.processes.items()}
 
 
-#: A run by threads.
+#: No other processes: a run by threads.
 ALONE = Watched({})
 
 
 class Moment(NamedTuple):
-    """What was spent before a search, or up to the end of a layer: seconds by the clock, and of processors by role.
+    """The state of a run before the search or at the end of a layer.
 
-    Without looking. `hosted` layers up to now were made by hosts, which sent so many bytes.
+    `clock` is the time of `time.monotonic`, `cpu` the processor seconds up to now by role, those of recording excluded.
+    `hosted` counts the layers that hosts have made, `sent` the bytes that hosts have sent.
     """
 
     clock: float
@@ -57,10 +59,11 @@ class Moment(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request to the host of process `host` for layer `depth`, asked in turn: the keys read or made, the bytes sent.
+    """One request for layer `depth` to the host with process id `host`, while the other hosts had no request.
 
-    Processor seconds of the host, those of its main thread alone, those between its last request and this one, in which
-    it took in what others sent; and the seconds by the clock.
+    `size` is the number of keys expanded or merged, `sent` the bytes sent to other hosts. The processor seconds are
+    those of the whole host, `cpu`; of its main thread alone, `main`; and of the time since its last request,
+    `between`, in which it received messages. `clock` is the duration in seconds.
     """
 
     depth: int
@@ -75,14 +78,17 @@ class Asked(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """All that was seen of a run: a moment before its search, and one after each layer, the empty one included."""
+    """The record of a run: a moment before its search and one after each layer, the empty last one included.
+
+    `asked` has the requests to hosts, if `in_turn`.
+    """
 
     moments: list[Moment]
     asked: list[Asked]
 
     @classmethod
     def of(cls, text: str | bytes) -> "Seen":
-        """The inverse of JSON."""
+        """Return the record from its JSON."""
         moments, asked = json.loads(text)
         return cls([Moment(*each) for each in moments], [Asked(*each) for each in asked])
 
@@ -94,6 +100,7 @@ class _Watch:
         self.seen = Seen([], [])
 
     def look(self, session: Session) -> None:
+        """Record a moment."""
         began = time.process_time()
         cpu = self._team.cpu() | {"coordinator": began - self._looking}
         places = session.places.as_dict()
@@ -102,14 +109,14 @@ class _Watch:
         self._looking += time.process_time() - began
 
     def asked(self, task: str, chunk: Arrays, process: int, answer: Callable[[], list[Array]]) -> list[Array]:
-        """The answer of a host to one request."""
+        """Return the answer of a host to one request, and record the request."""
         began, before, main = time.monotonic(), _seconds(process), _main_seconds(process)
         arrays = answer()
         clock, after = time.monotonic() - began, _seconds(process)
         looking, fields = time.process_time(), of_array(arrays[0])
         key = process, task, HostRequest.of(chunk).depth
         told = fields.get("size", 0), fields.get("bytes", 0)
-        # Of a layer of several rounds a host tells what it has done in all of them.
+        # A layer may take several rounds, and an answer counts all of them up to now.
         size, sent = (now - earlier for now, earlier in zip(told, self._told.get(key, (0, 0)), strict=True))
         self._told[key] = told
         self.seen.asked.append(Asked(
@@ -130,13 +137,13 @@ def _main_seconds(process: int) -> float:
 
 
 def _only(ask: Callable[[], dict[str, list[Array]]]) -> list[Array]:
-    """The one answer to a request."""
+    """Return the only answer of `ask`."""
     (answer,) = ask().values()
     return answer
 
 
 def main() -> None:
-    """Run `hakoiri`, watched."""
+    """Run `hakoiri` with recording patched in."""
     target, team, *arguments = sys.argv[1:]
     watched = Watched(*json.loads(team))
     watch, step, ask = _Watch(watched), LayeredSearch.step, HostPool.ask
