@@ -2,7 +2,7 @@
 
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -47,9 +47,13 @@ class Hosts:
         """The directory of a host."""
         return self._directory / f"host-{number}"
 
-    def start(self, number: int, *options: str) -> None:
-        """Start the host of a number, or start it again."""
-        host = started_host(self._hakoiri, self.url, self.store(number), *options)
+    def name(self, number: int) -> str:
+        """The name of a host."""
+        return (self.store(number) / "host").read_text(encoding="utf-8").strip()
+
+    def start(self, number: int, *options: str, before: Callable[[], object] | None = None) -> None:
+        """Start the host of a number, or start it again; it calls `before` first."""
+        host = started_host(self._hakoiri, self.url, self.store(number), *options, before=before)
         self.started[number:] = [self._stack.enter_context(host)]
 
     def arguments(self, *more: str) -> list[str]:
@@ -148,7 +152,7 @@ def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: H
 
 def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
     run = hakoiri.ask("run", *SPACES[0], *hosts.arguments())["run"]
-    name = (hosts.store(1) / "host").read_text(encoding="utf-8").strip()
+    name = hosts.name(1)
     hosts.started[1].supervisor.end()
     refused = hakoiri.here("path", run, "--to", "farthest", env={"HAKOIRI_REDIS": hosts.url}, check=False)
     assert (refused.code, name in refused.error, "worker --store" in refused.error) == (1, True, True)
@@ -302,7 +306,7 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     hosts.started[1].supervisor.end()
     (lost,) = hosts.store(1).glob("run-*")
     shutil.rmtree(lost)
-    name = (hosts.store(1) / "host").read_text(encoding="utf-8").strip()
+    name = hosts.name(1)
     hosts.start(1)
     refused = hakoiri.here("resume", hakoiri.run_directory().name, *hosts.arguments(), check=False)
     assert f"host {name}" in refused.error
@@ -344,7 +348,7 @@ def test_a_directory_has_one_host(hakoiri: Hakoiri, hosts: Hosts) -> None:
 
 
 def test_hosts_alone_are_a_healthy_service(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    names = {(hosts.store(number) / "host").read_text(encoding="utf-8").strip() for number in range(2)}
+    names = {hosts.name(number) for number in range(2)}
     found = hakoiri.ask("health", "--redis", hosts.url, data=None)
     assert (found["ok"], found["workers"]) == (True, 0)
     assert {(host["host"], host["threads"]) for host in found["keepers"]} == {(name, 1) for name in names}

@@ -74,10 +74,12 @@ def test_the_layers_are_those_of_a_plain_search(
         found: list[Key] = []
         for number in everybody:
             (firsts,) = ask("host-index", number, depth=depth)
-            lengths, data = ask("host-give", number, firsts, depth=depth)
-            for first, value in zip(ints(firsts), np.split(data, np.cumsum(lengths)[:-1]), strict=False):
-                block = Block(depth, first, count_of(value), value)
-                found += ints(decode(block, puzzle.layout))
+            # Who asks may have every other block already.
+            for wanted in filter(len, (firsts[::2], firsts[1::2])):
+                lengths, data = ask("host-give", number, wanted, depth=depth)
+                for first, value in zip(ints(wanted), np.split(data, np.cumsum(lengths)[:-1]), strict=True):
+                    block = Block(depth, first, count_of(value), value)
+                    found += ints(decode(block, puzzle.layout))
         assert sorted(found) == layer
         spilled += sum(answer.spilled for answer in merged)
         sent += sum(answer.bytes for answer in told)

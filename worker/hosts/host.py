@@ -16,7 +16,7 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
 from hakoiri.storage.engine.files import flush, naming, write_file
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import RunHeldError
+from hakoiri.storage.errors import RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest, State
@@ -81,9 +81,25 @@ class Host:
         return str(HostBeat(self._process, self._threads, url))
 
     def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> list[Array]:
-        """The answer to a request of `HOST_TASKS`; `PayloadError` where the layer had better be begun anew."""
+        """The answer to a request of `HOST_TASKS`.
+
+        Raises `PayloadError` where the layer had better be begun anew, and storage errors.
+        """
         request = HostRequest.of(chunk)
         directory = self._directory_of(request)
+        try:
+            return self._answer(task, puzzle, session, chunk, depots, request, directory)
+        except StorageError as error:
+            # Its user knows the run by the coordinator's name.
+            run = str(request.manifest.get("run"))
+            own = directory.name
+            error.steps = tuple(step._replace(what=run) if step.what == own else step for step in error.steps)
+            raise
+
+    def _answer(
+        self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots, request: HostRequest,
+        directory: Path,
+    ) -> list[Array]:  # fmt: skip
         if task == "host-leave":
             if part := self._parts.pop(directory, None):
                 part.close()

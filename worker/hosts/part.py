@@ -135,10 +135,11 @@ class Part:
         return [self.store.layout.pack(self.store.first_keys(request.depth))]
 
     def give(self, request: HostRequest, firsts: Keys) -> list[Array]:
-        """The lengths and bytes of the own blocks of a layer that begin with `firsts`, which are neighbours here."""
+        """The lengths and bytes of the own blocks of a layer that begin with `firsts`."""
         if not self.store.layout.holds(firsts):
             raise PayloadError("a request is not readable: its blocks begin with no keys")
-        values = [block.value for block in self.store.coded(request.depth, ints(firsts))]
+        # One by one: between them are blocks of other hosts, and own ones that the coordinator holds already.
+        values = [block.value for first in ints(firsts) for block in self.store.coded(request.depth, [first])]
         return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
 
     # What a step needs

@@ -22,6 +22,7 @@ from rq.job import Job
 from rq.worker import WorkerStatus
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
@@ -205,7 +206,8 @@ def _outcome(
         # Another machine may have more.
         return "missing", "too little memory"
     except Exception as error:
-        return "failed", TaskError(f"{type(error).__name__}: {error}", *getattr(error, "steps", ()))
+        known = isinstance(error, HakoiriError)
+        return "failed", error if known else TaskError(f"{type(error).__name__}: {error}")
     return "done", ""
 
 
