@@ -2,8 +2,9 @@
 
 Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL; of a host that keeps ranges HAKOIRI_STORE
 the directory, HAKOIRI_THREADS how many threads it has, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The only
-puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. It ends with `os.EX_TEMPFAIL`
-where another worker may do better in a while.
+puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. With HAKOIRI_UNTIL, a time of
+`time.monotonic`, it ends with `OUT_OF_TIME` when that is near; with `os.EX_TEMPFAIL` where another worker may do better
+in a while.
 """
 
 import ctypes
@@ -25,6 +26,7 @@ from hakoiri.worker.transport.connection import connect, require_own_names, star
 from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
 from hakoiri.worker.transport.names import HOSTS, witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
+from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
 _RETRY_SECONDS = 0.2
 #: Redis may be back in a while, or know the password again.
@@ -56,7 +58,8 @@ def _work() -> None:
     require_own_names(connection, url)
     own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
     host = Host(Path(store), int(os.environ[THREADS])) if store else None
-    worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host)
+    until = float(os.environ.get(UNTIL, "inf"))
+    worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
         start_heartbeat(worker.name, connect(url), parent)
     else:
@@ -67,6 +70,8 @@ def _work() -> None:
     logging.getLogger("rq").setLevel(logging.CRITICAL)
     # Now one of its own, now one for everybody: no run keeps others waiting.
     worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
+    if worker.seconds_left <= 0:
+        sys.exit(OUT_OF_TIME)
 
 
 def _keep_memory() -> None:

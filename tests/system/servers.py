@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -196,7 +196,7 @@ def _beats(client: redis.Redis, supervisor: Running) -> bool:
 @contextmanager
 def started_workers(
     hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None, executable: Path | None = None,
-    before: Callable[[], object] | None = None,
+    before: Callable[[], object] | None = None, options: Sequence[str] = (),
 ) -> Iterator[Workers]:  # fmt: skip
     """`count` workers, all of them known to Redis when the block begins, none left when it has ended.
 
@@ -205,7 +205,7 @@ def started_workers(
     with redis.Redis.from_url(url) as client:
         known = living_workers(client)
         supervisor = hakoiri.start(
-            "worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
+            "worker", "-n", str(count), *options, env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
             before=before,
         )  # fmt: skip
         # It says so when it can be stopped.

@@ -5,9 +5,12 @@ and call webhooks that a job names, and go by its times and repetitions; `TaskJo
 their maintenance and its channel of commands to workers are not used, so nothing that lies there ends a worker.
 """
 
+import math
 import os
+import signal
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -36,6 +39,8 @@ from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.warm import kernels_of
 
 _MAX_DETAIL = 500
+#: A worker that ends by a time goes by as many of its last chunks.
+_LATELY = 16
 #: A worker that has refused a chunk holds back for so long.
 _REFUSAL_SECONDS = 1.0
 #: The bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
@@ -94,13 +99,18 @@ class TaskQueue(Queue):
 
 
 class TaskWorker(SimpleWorker):
-    """Takes jobs from the one queue until asked to stop. Waits while Redis is away."""
+    """Takes jobs from the one queue until asked to stop. Waits while Redis is away.
+
+    It stops by itself when less time is left until `until` (`time.monotonic`) than the longest of its last chunks took.
+    """
 
     job_class = TaskJob
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
-    def __init__(self, name: str, connection: redis.Redis, host: Host | None = None) -> None:
+    def __init__(
+        self, name: str, connection: redis.Redis, host: Host | None = None, until: float = math.inf
+    ) -> None:  # fmt: skip
         # A host takes what is for it alone.
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
@@ -108,6 +118,12 @@ class TaskWorker(SimpleWorker):
         # Not known to RQ's registries, where it would stay for ever. What a pop loses the coordinator sends again.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host
+        self._until, self._lately = until, deque([0.0], _LATELY)
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until it takes no more chunks."""
+        return self._until - time.monotonic() - max(self._lately)
 
     def check_for_suspension(self, burst: bool) -> None:
         """Go on: another program may have suspended its workers, and ours would let runs wait without a word."""
@@ -124,6 +140,20 @@ class TaskWorker(SimpleWorker):
     def subscribe(self) -> None:
         """Take no commands from RQ's channel."""
 
+    def set_shutdown_requested_date(self) -> None:
+        """Leave no key for that in Redis, where it would stay for ever."""
+
+    def _install_signal_handlers(self) -> None:
+        super()._install_signal_handlers()  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGALRM, lambda *_: self._shutdown())  # type: ignore[no-untyped-call]
+        self._look_at_time()
+
+    def _look_at_time(self) -> None:
+        """Stop before the next chunk, or have an alarm when that would be too late."""
+        if (left := self.seconds_left) < math.inf:
+            self._stop_requested = self._stop_requested or left <= 0
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0))
+
     def set_state(self, state: str, pipeline: Any = None) -> None:
         """Be busy or idle, for whoever asks this process to stop."""
         self._state = state
@@ -137,6 +167,7 @@ class TaskWorker(SimpleWorker):
         RQ would keep records of it, in some twenty round trips; the coordinator has its own, and reads none of RQ's.
         """
         self.set_state(WorkerStatus.BUSY)
+        began = time.monotonic()
         job.worker_name = self.name
         if isinstance(job, TaskJob):
             job.host = self.host
@@ -147,6 +178,8 @@ class TaskWorker(SimpleWorker):
             # Redis is away, or the job is none that a coordinator made: whoever waits for it asks again.
             self.log.exception("job %s was broken off", job.id)
         self.set_state(WorkerStatus.IDLE)
+        self._lately.append(time.monotonic() - began)
+        self._look_at_time()
 
 
 def _perform(

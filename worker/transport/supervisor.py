@@ -4,6 +4,7 @@ Where they only end as soon as they have begun, by themselves, the pauses become
 what is wrong.
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -32,6 +33,9 @@ _LONGEST_PAUSE_SECONDS = 60.0
 #: How long a worker that is asked to stop may go on with its chunk, which another worker will do if it is killed.
 _GRACE_SECONDS = 5.0
 
+#: The variable of a worker's environment, and its exit code once it is too late for another chunk.
+UNTIL, OUT_OF_TIME = "HAKOIRI_UNTIL", 3
+
 #: A worker process.
 Started: TypeAlias = "Forked | subprocess.Popen[bytes]"
 
@@ -41,7 +45,7 @@ class Supervisor:
 
     `files` hold the user puzzles that the workers know besides the built-in ones. A host takes messages at the URL
     `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each worker keeps to one of `cores`, if
-    there are any. Their environment has `more` variables.
+    there are any. Their environment has `more` variables. All of it is over by `until` (`time.monotonic`).
 
     A worker is a fork that does `work`. Where there is none, or this process has other threads (as a user's file may
     have started), it is a new interpreter, which takes 0.3 s more (`worker.transport.forked`).
@@ -50,7 +54,7 @@ class Supervisor:
     def __init__(
         self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
         server: DataRedis | None = None, cores: Sequence[int] = (), work: Callable[[], object] | None = None,
-        more: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None, until: float = math.inf,
     ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
@@ -59,7 +63,7 @@ class Supervisor:
         self._cores, self._work = cores, work
         self._url, self._connection = url, connect(url)
         self._note = note
-        self._stopping = False
+        self._stopping, self._until = False, until
         self._server = server
         #: How many workers died and were replaced.
         self.replaced = 0
@@ -79,11 +83,11 @@ class Supervisor:
         return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
 
     def run(self) -> None:
-        """Replace workers that die, until `request_stop`; then end them all."""
+        """Replace workers that die, until `request_stop` or until it is late; then end them all."""
         try:
-            while not self._stopping:
+            while not self._stopping and not self._is_late():
                 for place, worker in enumerate(self._workers):
-                    if worker.poll() is None or self._stopping:
+                    if worker.poll() in (None, OUT_OF_TIME) or self._stopping:
                         continue
                     if place not in self._again:
                         self._again[place] = time.monotonic() + self._mourn(place)
@@ -94,6 +98,11 @@ class Supervisor:
                 time.sleep(_POLL_SECONDS)
         finally:
             self.stop()
+
+    def _is_late(self) -> bool:
+        """Return whether no worker takes another chunk, or just enough time is left to end them."""
+        is_late = time.monotonic() > self._until - _GRACE_SECONDS
+        return is_late or all(worker.poll() == OUT_OF_TIME for worker in self._workers)
 
     def _mourn(self, place: int) -> float:
         """Say that a worker has ended; the seconds until another takes its place."""

@@ -1,9 +1,12 @@
 """``worker``: processes that work for runs, or a host that keeps ranges of them, with its data Redis."""
 
+import math
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -17,6 +20,7 @@ from hakoiri.cli.options import (
     RedisOption,
     parse_directory,
     parse_size,
+    parse_time,
     required_redis,
 )
 from hakoiri.cli.runs.serving import log, named_files
@@ -40,6 +44,27 @@ def _parse_data_memory(text: str) -> int:
     if (size := parse_size(text)) < _LEAST_DATA_MEMORY:
         raise typer.BadParameter(f"{text} is below the minimum of {_LEAST_DATA_MEMORY >> 20}MB")
     return size
+
+
+def parse_until(text: str) -> float:
+    """Return a moment to come, as `time.monotonic` has it: ``+90m``, ``08:00``, ISO 8601 or Unix seconds."""
+    if text.startswith("+"):
+        return time.monotonic() + parse_time(text[1:])
+    now = datetime.now().astimezone()
+    try:
+        if re.fullmatch(r"\d{10,11}", text):
+            at = datetime.fromtimestamp(int(text)).astimezone()
+        elif re.fullmatch(r"\d\d:\d\d(:\d\d)?", text):
+            today = datetime.fromisoformat(f"{now:%Y-%m-%d}T{text}")
+            at = (today + timedelta(days=today.astimezone() <= now)).astimezone()
+        else:
+            at = datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        written = "+90m, 08:00, 2030-01-31T08:00 or Unix seconds"
+        raise typer.BadParameter(f"{text!r} is not a time; write {written}") from None
+    if at <= now:
+        raise typer.BadParameter(f"{text} has passed")
+    return time.monotonic() + (at - now).total_seconds()
 
 
 def _allow_networks(text: str | None) -> None:
@@ -97,11 +122,18 @@ def worker(
             help="Addresses, networks and hosts whose data Redis need not be shown by a host there.",
         ),
     ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_until, metavar="TIME", show_default="never",
+            help="End by then: +90m, 08:00, 2030-01-31T08:00 or Unix seconds; begin nothing that takes longer.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
 
-    SIGTERM stops them too.
+    SIGTERM stops them too, and --until TIME.
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker import main
@@ -109,7 +141,7 @@ def worker(
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.depots import DATA_REDIS
-    from hakoiri.worker.transport.supervisor import Supervisor
+    from hakoiri.worker.transport.supervisor import UNTIL, Supervisor
 
     count, cores = _processes(processes)
     url, files = required_redis(redis), named_files(puzzles)
@@ -123,16 +155,22 @@ def worker(
     if store is not None:
         require_store(store)
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
-        more = {} if store is None else {STORE: str(store), THREADS: str(count)}
+        until = until or math.inf
+        # A host may be stopped at any time: others wait for it, and no more than a round is lost.
+        more = {UNTIL: str(until)} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
         supervisor = Supervisor(
-            url, processes_kept, log, files, server.url if server else data_redis, server, pinned, main.main, more
-        )
+            url, processes_kept, log, files, server.url if server else data_redis, server, pinned, main.main, more,
+            until,
+        )  # fmt: skip
         with stopping_with(lambda _: supervisor.request_stop()):
             team = (
                 counted(count, "worker processes") if store is None else f"host in {store}, {counted(count, 'threads')}"
             )
             kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
+            if until < math.inf:
+                at = datetime.now().astimezone() + timedelta(seconds=until - time.monotonic())
+                kept += f", until {at:%Y-%m-%d %H:%M:%S%z}"
             log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
             if (each := available_memory() // count) < WORKER_BYTES:
                 megabytes = f"{each // 1_000_000} of {WORKER_BYTES // 1_000_000} MB"
