@@ -3,15 +3,16 @@
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 import redis
 
 from hakoiri.worker.transport.names import input_key
-from tests.system.before import stand_still_after_round
+from tests.system.before import stand_still_after_layer, stand_still_after_round
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
 from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
@@ -19,8 +20,9 @@ from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
 pytestmark = pytest.mark.timeout(300)
 SLOW = pytest.mark.slow
 
-#: 1,814,400 configurations in 56 layers.
-TILES = ("tiles", "-o", "rows=2", "-o", "columns=5")
+#: 20,160 configurations in 37 layers, of which those named here take many rounds.
+TILES, MIDDLE = ("tiles", "-o", "rows=2", "-o", "columns=4"), 20
+AFTER_LAYER = partial(stand_still_after_layer, MIDDLE)
 #: Undirected, dense and sparse; directed; wide keys; mirror images merged; up to the goal.
 SPACES = [
     ("pancakes", "-o", "n=8"),
@@ -109,11 +111,12 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
 
 
 def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    words, env = ("tiles", "-o", "rows=2", "-o", "columns=4"), {"HAKOIRI_REDIS": hosts.url}
+    env = {"HAKOIRI_REDIS": hosts.url}
+    words = ("pancakes", "-o", "n=7")
     run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
-    far = hakoiri.ask("layers", alone, "--depth", "36")["configurations"][0]
+    far = hakoiri.ask("layers", alone, "--depth", "8")["configurations"][0]
     questions = [
-        ("layers", "--depth", "20"), ("path", "--to", "farthest"), ("distance", far), ("diameter",),
+        ("layers", "--depth", "5"), ("path", "--to", "farthest"), ("distance", far), ("diameter",),
         ("hardest",), ("path", "--to", far),
     ]  # fmt: skip
     for name, *options in questions:
@@ -126,7 +129,7 @@ def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: H
 
 def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts: Hosts) -> None:
     """By an option alone: by a run that belongs to it, and by a process that answers a long question of the page."""
-    words = ("pancakes", "-o", "n=8")
+    words = ("pancakes", "-o", "n=7")
     run, alone = hakoiri.ask("run", *words, *hosts.arguments())["run"], hakoiri.ask("run", *words)["run"]
     hardest = [hakoiri.ask("hardest", each, "--redis", hosts.url) for each in (run, alone)]
     assert {**hardest[0], "run": "", "distances": ""} == {**hardest[1], "run": "", "distances": ""}
@@ -141,11 +144,9 @@ def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts:
 
 
 def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
-    running.send(signal.SIGINT)
-    running.finish()
+    stopped(hakoiri, hosts, signal.SIGINT)
     run = hakoiri.run_directory().name
-    assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] >= 15
+    assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] >= MIDDLE
     hakoiri.here("resume", run, "--hosts", "none")
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
@@ -164,12 +165,33 @@ def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, 
     assert_comes_home(hakoiri, hosts, run)
 
 
-def begun(hakoiri: Hakoiri, hosts: Hosts, depth: int, *more: str) -> Running:
-    """A run of TILES that has come to some depth."""
-    running = hakoiri.start("run", *TILES, *hosts.arguments("--json", *more))
-    wait_until(lambda: hakoiri.state().depth >= depth or running.process.poll() is not None)
-    assert running.process.poll() is None, running.finish()
+def standing(hakoiri: Hakoiri, hosts: Hosts, before: Callable[[], object]) -> Running:
+    """A run of TILES that hosts keep, and that stands still where `before` has it."""
+    running = hakoiri.start("run", *TILES, *hosts.arguments("--json"), before=before)
+    running.stands_still()
     return running
+
+
+def stopped(hakoiri: Hakoiri, hosts: Hosts, signal_number: int) -> None:
+    """A run of TILES that a signal has ended in its midst."""
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    running.send(signal_number)
+    running.send(signal.SIGCONT)
+    running.finish()
+    assert hakoiri.state().status != "complete"
+
+
+@contextmanager
+def waited_for(hosts: Hosts, number: int, running: Running) -> Iterator[psutil.Process]:
+    """A host's process that stands still while a run, which stood still, waits for its answer; it goes on after."""
+    (process,) = (child for child in hosts.started[number].supervisor.children() if "redis" not in child.name())
+    process.suspend()
+    running.send(signal.SIGCONT)
+    with redis.Redis.from_url(hosts.url) as client:
+        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
+    yield process
+    with suppress(psutil.NoSuchProcess):
+        process.resume()
 
 
 def assert_goes_on(hakoiri: Hakoiri, hosts: Hosts, running: Running) -> None:
@@ -182,44 +204,31 @@ def assert_goes_on(hakoiri: Hakoiri, hosts: Hosts, running: Running) -> None:
 
 @pytest.mark.parametrize("number", [pytest.param(0, marks=SLOW), 1])
 def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
-    for process in hosts.started[number].supervisor.children():
-        if "redis" not in process.name():
-            process.kill()
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    with waited_for(hosts, number, running) as process:
+        process.kill()
     assert_goes_on(hakoiri, hosts, running)
 
 
-def standing_after_round(hakoiri: Hakoiri, hosts: Hosts, number: int) -> Running:
-    """A run of TILES that stands still when hosts have kept so many rounds of layer 25."""
-    before = partial(stand_still_after_round, 25, number)
-    running = hakoiri.start("run", *TILES, *hosts.arguments("--json"), before=before)
-    running.stands_still()
-    return running
-
-
 def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = standing_after_round(hakoiri, hosts, 2)
-    (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
-    process.suspend()
-    running.send(signal.SIGCONT)
-    with redis.Redis.from_url(hosts.url) as client:
-        wait_until(lambda: client.keys(input_key("*", "*")), what="the requests of the third round")
-    process.kill()
+    running = standing(hakoiri, hosts, partial(stand_still_after_round, MIDDLE, 2))
+    with waited_for(hosts, 1, running) as process:
+        process.kill()
     finished = running.finish()
     assert finished.code == 0, finished
-    assert finished.stderr.count("; layer 25 goes on after round 2\n") == 1, finished
+    assert finished.stderr.count(f"; layer {MIDDLE} goes on after round 2\n") == 1, finished
     assert "begun anew" not in finished.stderr
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
 def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    standing_after_round(hakoiri, hosts, 3).kill()
+    standing(hakoiri, hosts, partial(stand_still_after_round, MIDDLE, 3)).kill()
     for number in range(2):
         for process in hosts.started[number].supervisor.children():
             process.kill()
     run = hakoiri.run_directory().name
     resumed = hakoiri("resume", run, "--redis", hosts.url)
-    assert "layer 25 goes on after round 3\n" in resumed.stderr
+    assert f"layer {MIDDLE} goes on after round 3\n" in resumed.stderr
     assert "begun anew" not in resumed.stderr
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
@@ -244,8 +253,9 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
 
 @SLOW
 def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
-    hosts.started[1].supervisor.end()
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    with waited_for(hosts, 1, running):
+        hosts.started[1].supervisor.end()
     running.wait_for("waiting for ")
     hosts.start(1)
     assert_goes_on(hakoiri, hosts, running)
@@ -253,17 +263,19 @@ def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> No
 
 @SLOW
 def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
+    running = standing(hakoiri, hosts, AFTER_LAYER)
     (server,) = (child for child in hosts.started[1].supervisor.children() if "redis" in child.name())
-    server.kill()
+    with waited_for(hosts, 1, running):
+        server.kill()
     assert_goes_on(hakoiri, hosts, running)
 
 
 @SLOW
 def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hosts, redis_server: RedisServer) -> None:
-    running = begun(hakoiri, hosts, 15)
-    redis_server.kill()
-    redis_server.start()
+    running = standing(hakoiri, hosts, AFTER_LAYER)
+    with waited_for(hosts, 1, running):
+        redis_server.kill()
+        redis_server.start()
     finished = running.finish()
     assert finished.code == 0, finished
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
@@ -271,9 +283,7 @@ def test_the_redis_of_the_queue_may_come_back_empty(hakoiri: Hakoiri, hosts: Hos
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=SLOW)])
 def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
-    running.send(signal_number)
-    running.finish()
+    stopped(hakoiri, hosts, signal_number)
     run = hakoiri.run_directory().name
     # What hosts keep is not taken for damaged, and not to be had without them.
     for question in (("layers", run, "--depth", "12"), ("verify", run)):
@@ -300,9 +310,7 @@ def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> No
 
 
 def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    running = begun(hakoiri, hosts, 15)
-    running.send(signal.SIGINT)
-    running.finish()
+    stopped(hakoiri, hosts, signal.SIGINT)
     hosts.started[1].supervisor.end()
     (lost,) = hosts.store(1).glob("run-*")
     shutil.rmtree(lost)
