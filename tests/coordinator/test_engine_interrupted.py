@@ -324,7 +324,7 @@ def test_what_was_spilled_stays_until_its_layer_is_committed(
     with monkeypatch.context() as patch:
         before_call(patch, Ledger, "commit", keep)
         driven(directory, resources)
-    for target in left[1::4]:
+    for target in left[1::8]:
         driven(target, resources)
         assert_as_expected(target, options)
 

@@ -196,10 +196,10 @@ def test_rounds_are_single_games_on_a_small_board_too(tmp_path: Path) -> None:
 
     first = after(1)
     assert (first.best.score, first.figures.rounds) == (16, 1)
-    assert [after(rounds).figures.rounds for rounds in (3, 200, 200)] == [3, 200, 200]
-    tried = after(200).figures.moves_tried
-    whole = look(driven(tmp_path / "other", spec, "optimise", plan, {"seconds": None, "rounds": 200}))
-    assert (whole.figures.moves_tried, whole.best.score) == (tried, after(200).best.score)
+    assert [after(rounds).figures.rounds for rounds in (3, 60, 60)] == [3, 60, 60]
+    tried = after(60).figures.moves_tried
+    whole = look(driven(tmp_path / "other", spec, "optimise", plan, {"seconds": None, "rounds": 60}))
+    assert (whole.figures.moves_tried, whole.best.score) == (tried, after(60).best.score)
 
 
 def test_the_sample_program_may_stay_where_it_is() -> None:
