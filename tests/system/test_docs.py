@@ -21,6 +21,7 @@ from tests.system.helpers import ROOT, Hakoiri, clean_environment
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
 _FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 #: Files that commands of the text write.
 _WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot")
 #: A puzzle that they write.
@@ -153,7 +154,7 @@ def test_nobody_counts_the_promises_that_are_tried(text: Path) -> None:
     assert re.search(counted, text.read_text(encoding="utf-8")) is None
 
 
-@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
+@pytest.mark.parametrize("text", [*_TEXTS, *_EXAMPLES], ids=lambda text: text.name)
 def test_links_lead_somewhere(text: Path) -> None:
     for link, heading in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", text.read_text(encoding="utf-8")):
         file = text.parent / link if link else text

@@ -1,0 +1,157 @@
+"""The manifests of examples/kubernetes: as Kubernetes defines them, confined, and with commands that exist."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+import yaml
+from kube_models.api_v1.io.k8s.api.core.v1 import Service
+from kube_models.apis_apps_v1.io.k8s.api.apps.v1 import Deployment, StatefulSet
+from kube_models.apis_networking_k8s_io_v1.io.k8s.api.networking.v1 import NetworkPolicy
+from typer.main import get_command
+
+from hakoiri.cli.app import app
+from tests.system.helpers import ROOT
+from tests.system.test_compose import DOCKERFILE, SERVICES
+
+FOLDER = ROOT / "examples" / "kubernetes"
+TEXT = (FOLDER / "hakoiri.yaml").read_text(encoding="utf-8")
+OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all(TEXT))
+KINDS = {
+    ("v1", "Service"): Service, ("apps/v1", "Deployment"): Deployment, ("apps/v1", "StatefulSet"): StatefulSet,
+    ("networking.k8s.io/v1", "NetworkPolicy"): NetworkPolicy,
+}  # fmt: skip
+CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+PODS = {each["metadata"]["name"]: each["spec"]["template"] for each in OBJECTS if "template" in each["spec"]}
+CONTAINERS = {each["name"]: each for pod in PODS.values() for each in pod["spec"]["containers"]}
+
+
+@cache
+def known_fields(kind: type) -> dict[str, tuple[Any, bool]]:
+    """Return the fields of a class of Kubernetes by name: the type, and whether it is required."""
+    hints = get_type_hints(kind)
+    return {
+        each.name.rstrip("_"): (hints[each.name], each.default is MISSING and each.default_factory is MISSING)
+        for each in fields(kind)
+        if not each.name.startswith("_")
+    }
+
+
+def mistakes(value: Any, kind: Any, where: str) -> Iterator[str]:
+    """Yield what of a value differs from its type in the API: unknown and missing fields, other types."""
+    if is_dataclass(kind):
+        known = known_fields(kind)
+        if not isinstance(value, dict):
+            yield f"{where} is not a map"
+            return
+        yield from (f"{where}.{name} is unknown" for name in value.keys() - known.keys())
+        yield from (f"{where}.{name} is missing" for name, (_, must) in known.items() if must and name not in value)
+        for name in value.keys() & known.keys():
+            yield from mistakes(value[name], known[name][0], f"{where}.{name}")
+    elif get_origin(kind) is list and isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from mistakes(each, get_args(kind)[0], f"{where}[{number}]")
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        for name, each in value.items():
+            yield from mistakes(each, get_args(kind)[1], f"{where}.{name}")
+    elif len(kinds := [each for each in get_args(kind) if each is not NoneType]) == 1 and get_origin(kind) is not list:
+        yield from mistakes(value, kinds[0], where)
+    elif not isinstance(value, Union[*kinds] if kinds else kind) or (isinstance(value, bool) and kind is int):
+        yield f"{where} is {value!r}, not {kind}"
+
+
+def mistakes_of(each: dict[str, Any]) -> list[str]:
+    rest = {name: value for name, value in each.items() if name not in ("apiVersion", "kind")}
+    return list(mistakes(rest, KINDS[each["apiVersion"], each["kind"]], each["metadata"]["name"]))
+
+
+@pytest.mark.parametrize("each", OBJECTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
+def test_objects_are_as_kubernetes_defines_them(each: dict[str, Any]) -> None:
+    assert mistakes_of(each) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("terminationGracePeriodSeconds: 60", "grace: 60", "host.spec.template.spec.grace is unknown"),
+        ("replicas: 2", "replicas: two", "host.spec.replicas is 'two', not"),
+        ("volumeMounts:", "volumeMount:", "host.spec.template.spec.containers[0].volumeMount is unknown"),
+        ("- name: host\n", "- title: host\n", "host.spec.template.spec.containers[0].name is missing"),
+        ("matchLabels: {app: host}", "matchLabels: [app, host]", "host.spec.selector.matchLabels is ["),
+    ],
+)  # fmt: skip
+def test_mistakes_in_objects_are_seen(old: str, new: str, said: str) -> None:
+    (text,) = (part for part in TEXT.split("\n---\n") if "\n  name: host\n" in part and "StatefulSet" in part)
+    assert old in text
+    found = mistakes_of(yaml.safe_load(text.replace(old, new)))
+    assert [each for each in found if each.startswith(said)], found
+
+
+def test_each_selector_finds_its_pods() -> None:
+    labels = {name: pod["metadata"]["labels"] for name, pod in PODS.items()}
+    for each in OBJECTS:
+        selector = each["spec"].get("selector", each["spec"].get("podSelector"))
+        wanted = selector.get("matchLabels", selector)
+        assert [name for name, found in labels.items() if wanted.items() <= found.items()], each["metadata"]
+    assert {name for name, found in labels.items() if found["app.kubernetes.io/part-of"] == "hakoiri"} == PODS.keys()
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_pods_are_confined_and_have_time_to_end(name: str) -> None:
+    spec = PODS[name]["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["runAsUser"] > 0
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["terminationGracePeriodSeconds"] >= 30
+    for container in spec["containers"]:
+        assert container["securityContext"] == CONFINED
+        assert {"livenessProbe", "readinessProbe"} <= container.keys()
+        assert {"cpu", "memory"} == container["resources"]["requests"].keys()
+        assert "memory" in container["resources"]["limits"]
+        mounted = {each["name"] for each in container["volumeMounts"]}
+        own = next(each for each in OBJECTS if each["metadata"]["name"] == name and "template" in each["spec"])
+        claims = {each["metadata"]["name"] for each in own["spec"].get("volumeClaimTemplates", [])}
+        assert mounted <= {each["name"] for each in spec["volumes"]} | claims
+
+
+def test_images_and_users_are_those_of_compose() -> None:
+    assert CONTAINERS["redis"]["image"] == SERVICES["redis"]["image"]
+    assert {CONTAINERS[name]["image"] for name in ("coordinator", "page", "host")} == {SERVICES["host"]["image"]}
+    (user,) = re.findall(r"^USER (\d+):", DOCKERFILE, re.MULTILINE)
+    assert {PODS[name]["spec"]["securityContext"]["runAsUser"] for name in ("coordinator", "host")} == {int(user)}
+
+
+def test_passwords_come_from_the_secret_alone() -> None:
+    named = {
+        variable["name"]: variable["valueFrom"]["secretKeyRef"]["name"]
+        for container in CONTAINERS.values()
+        for variable in container["env"]
+        if "value" not in variable
+    }
+    assert named == {"REDIS_PASSWORD": "hakoiri", "HAKOIRI_TOKEN": "hakoiri"}
+    for container in CONTAINERS.values():
+        assert "PASSWORD" not in " ".join(container.get("args", []))
+    assert "kind: Secret" not in TEXT
+
+
+def commands() -> Iterator[list[str]]:
+    """Yield every command of Hakoiri in the manifests."""
+    for container in CONTAINERS.values():
+        if "args" in container:
+            yield container["args"]
+        for probe in ("livenessProbe", "readinessProbe"):
+            words = " ".join(container[probe].get("exec", {"command": []})["command"])
+            yield from (found.split() for found in re.findall(r"hakoiri ([\w /-]*)", words))
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_commands_exist(words: list[str]) -> None:
+    group: Any = get_command(app)
+    context = group.make_context("hakoiri", [*words])
+    command = group.get_command(context, words[0])
+    assert command is not None
+    command.make_context(words[0], words[1:], context)
