@@ -31,14 +31,15 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
+    "drain": ("have them take over with {}", "'hakoiri drain {what}'", ""),
     "host": ("start each host with its directory: {}", "hakoiri worker --store {what}", ""),
     "name file": ("type {}", "--puzzle PATH/{what}", "puzzle='PATH/{what}'"),
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
 _ARGUMENTS = {name: f"{name}=" for name in ("data", "diameters", "layers", "merge_mirrors", "start", "until_goal")} | {
-    "hosts": "resources=Resources(hosts=)", "memory": "resources=Resources(memory=)", "option": "options=",
-    "redis": "resources=Resources(redis=)",
+    "copies": "resources=Resources(copies=)", "hosts": "resources=Resources(hosts=)",
+    "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
 }  # fmt: skip
 #: Questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
 _COMMANDS = {"farthest": "path --to farthest", "strong components": "components --strong"}

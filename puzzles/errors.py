@@ -26,7 +26,7 @@ Do = Literal[
     # With a setting.
     "give", "change", "raise", "lower", "leave out", "run without",
     # Else.
-    "runs", "run", "solve", "optimise", "worker", "worker with", "host", "name file",
+    "runs", "run", "solve", "optimise", "worker", "worker with", "host", "drain", "name file",
 ]  # fmt: skip
 
 

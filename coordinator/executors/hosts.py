@@ -2,13 +2,15 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count
 from typing import Any, TypeVar
 
 import redis
 
+from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
 from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
 from hakoiri.coordinator.executors.patience import Patience
 from hakoiri.coordinator.executors.shared import Shared
@@ -27,8 +29,8 @@ from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.connection import HostBeat, living_hosts, redis_errors
-from hakoiri.worker.transport.depots import depot_number
+from hakoiri.worker.transport.connection import HostBeat, draining_hosts, living_hosts, redis_errors
+from hakoiri.worker.transport.depots import MAIN, depot_number
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
@@ -45,21 +47,30 @@ class HostLostError(WorkerError):
     """A host, or a data Redis, has lost what was under way: the layer goes on from the last round kept."""
 
 
+class HostGoneError(WorkerError):
+    """A host has been away for long, and others have copies of what it keeps."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"host {host} is away")
+        self.host = host
+
+
 class HostPool:
     """Asks hosts at the Redis `url`. A new run is kept by `wanted` of them, by all that live where that is 0.
 
     Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
 
-    Attribute `memory`: the bytes that each of them may take, 0 where it may choose.
+    Attributes: `memory`, the bytes that each of them may take, 0 where it may choose; `copies`, how many hosts keep
+    each range of a new run, 1 or 2.
     """
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
-        tuning: Tuning, wanted: int | None, memory: int,
+        tuning: Tuning, wanted: int | None = None, memory: int = 0, copies: int = 1,
     ) -> None:  # fmt: skip
-        self.memory = memory
+        self.memory, self.copies = memory, copies
         self._url, self._redis, self._wanted = url, connection, wanted
-        self._control, self._observer, self._most_losses = control, observer, tuning.most_losses
+        self._control, self._observer, self._tuning = control, observer, tuning
         self._request = TaskRequest(
             secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle, Host.__module__)}
         )
@@ -87,21 +98,37 @@ class HostPool:
 
     def choose(self) -> list[str]:
         """The hosts for a new run; `WorkerError` where fewer live than are wanted."""
-        names = sorted(self.living())
-        wanted = self._wanted or max(1, len(names))
+        names, leaving = self.joining(()), self.draining(self.living())
+        wanted = max(self.copies, self._wanted or len(names), 1)
         if len(names) < wanted:
             text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
+            text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
             raise WorkerError(text, Step("host", "DIR"))
         return names[:wanted]
 
-    def await_all(self, names: list[str]) -> dict[str, HostBeat]:
-        """Return when all of them live, however long that takes; `StopRun` if the run is to stop."""
-        told: set[str] = set()
+    def joining(self, members: Sequence[str]) -> list[str]:
+        """The living hosts that a run may have beside its members, as many as are wanted."""
+        free = sorted(set(living := self.living()) - self.draining(living) - {*members})
+        return free[: max(0, self._wanted - len(members))] if self._wanted else free
+
+    def draining(self, living: Mapping[str, HostBeat]) -> set[str]:
+        """The hosts that are to keep nothing any more."""
+        return self._patience.call(lambda: draining_hosts(self._redis, living))
+
+    def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
+        """Return when all of them live, however long that takes; `StopRun` if the run is to stop.
+
+        `HostGoneError` where only one of those that are `dispensable` is missing, for long, or is to leave.
+        """
+        told, began = set[str](), time.monotonic()
         while missing := set(names) - (living := self.living()).keys():
             if not missing <= told:
                 told |= missing
                 self._observer.note(f"waiting for {', '.join(sorted(missing))}", Step("host", "DIR"))
             self._control.check()
+            late = time.monotonic() > began + self._tuning.away
+            if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining(living)):
+                raise HostGoneError(*missing)
             time.sleep(_WAIT_SECONDS)
         return living
 
@@ -137,7 +164,7 @@ class HostPool:
                 return work()
             except HostLostError as lost:
                 losses, before = 1 if kept() > before else losses + 1, kept()
-                if losses >= self._most_losses:
+                if losses >= self._tuning.most_losses:
                     raise WorkerError(f"{what} was lost {losses} times, the last time because {lost}") from lost
                 self._observer.note(f"{lost}; {what} {goes_on(before)}")
                 self._control.check()
@@ -185,15 +212,6 @@ class HostPool:
                 raise HostLostError("Redis lost its data")
 
 
-@dataclass(frozen=True)
-class Dealt:
-    """The hosts of a run, and the number of the host of each range of `partition`."""
-
-    hosts: list[str]
-    partition: bytes
-    owners: list[int]
-
-
 def goes_on(kept: int) -> str:
     """What becomes of work of which so many rounds are kept."""
     return f"goes on after round {kept}" if kept else "is begun anew"
@@ -204,6 +222,7 @@ class Keepers:
 
     def __init__(self, store: RunStore, pool: HostPool, dealt: Dealt) -> None:
         self.pool, self.dealt, self._store = pool, dealt, store
+        self._attempts = count(1)
 
     @classmethod
     def of(cls, store: RunStore, pool: HostPool) -> "Keepers":
@@ -211,32 +230,51 @@ class Keepers:
         fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
         return cls(store, pool, Dealt(**all_fields(Dealt, fields)))
 
+    def next_attempt(self) -> int:
+        """The number of another attempt at what hosts do together."""
+        return next(self._attempts)
+
     def ask(
         self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
         keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
     ) -> dict[str, list[Array]]:  # fmt: skip
         """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
 
-        `keys` gives what goes with that of each. One that is away is waited for, or else is an `ElsewhereError`.
-        Raises as `HostPool.ask`.
+        `keys` gives what goes with that of each. One that is away is waited for; unless it `waits` it is left out where
+        others have copies, or else is an `ElsewhereError`. Raises as `HostPool.ask`.
         """
         dealt = self.dealt
-        living = self.pool.await_all(dealt.hosts) if waits else self._require_living()
+        living = self.pool.await_all(dealt.hosts, dealt.dispensable()) if waits else self._require_living()
         manifest = {**self._store.manifest.as_dict(), "settings": {}}
+        if fields is not None and (away := fields.keys() - living.keys()):
+            raise self._away(away)
+        depots = [depot_number(living[host].url) if host in living else MAIN for host in dealt.hosts]
         request = HostRequest(
-            manifest, dealt.hosts, 0, [depot_number(living[host].url) for host in dealt.hosts], dealt.partition,
-            dealt.owners, depth, memory=self.pool.memory,
+            manifest, dealt.hosts, 0, depots, dealt.partition, dealt.owners, depth, memory=self.pool.memory,
+            copies=dealt.copies,
         )  # fmt: skip
-        asked = fields if fields is not None else {host: {} for host in dealt.hosts}
+        asked = fields if fields is not None else {host: {} for host in dealt.hosts if host in living}
         requests = {
             host: replace(request, me=dealt.hosts.index(host), **more).arrays(*keys(host))
             for host, more in asked.items()
         }
         return self.pool.ask(task, requests, living)
 
+    def let_go(self, hosts: Collection[str]) -> None:
+        """Have living hosts drop what they have of the run, also those that keep no range of it."""
+        others = [host for host in hosts if host not in self.dealt.hosts]
+        everybody = Keepers(self._store, self.pool, replace(self.dealt, hosts=[*self.dealt.hosts, *others]))
+        everybody.ask("host-leave", 0, {host: {} for host in hosts})
+
     def _require_living(self) -> dict[str, HostBeat]:
-        living = self.pool.living()
-        if missing := sorted(set(self.dealt.hosts) - living.keys()):
-            text = f"{', '.join(missing)}, who keep layers of run {self._store.directory.name}, do not answer"
-            raise ElsewhereError(text, Step("host", "DIR"))
+        """The hosts that live; `ElsewhereError` unless they have every range, or a copy of it."""
+        living, dealt = self.pool.living(), self.dealt
+        missing = [place for place, host in enumerate(dealt.hosts) if host not in living]
+        owned = [number for number, owner in enumerate(dealt.owners) if owner in missing]
+        if any(dealt.copy_of(number) in (NOBODY, *missing) for number in owned):
+            raise self._away([dealt.hosts[place] for place in missing])
         return living
+
+    def _away(self, hosts: Collection[str]) -> ElsewhereError:
+        text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
+        return ElsewhereError(text, Step("host", "DIR"))

@@ -7,6 +7,7 @@ at once.
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from collections.abc import Collection
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hakoiri.coordinator.executors.hosts import Keepers
-from hakoiri.puzzles.keys.layout import Layout, ints
+from hakoiri.puzzles.keys.layout import Key, Layout, ints
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import block_key, split_block_key
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
 #: Bytes of blocks that are kept for whoever asks for them again.
@@ -84,15 +86,22 @@ class KeptBlocks:
                 ask = partial(self._keepers.ask, "host-index", depth, waits=self._waits)
                 told = self._keepers.pool.insist(f"the list of layer {depth}", ask)
                 size = self._layout.bytes
-                firsts = {host: ints(self._keys(host, arrays)) for host, arrays in told.items()}
+                firsts = {host: self._firsts(host, arrays, told.keys()) for host, arrays in told.items()}
                 found = sorted((block_key(depth, first, size), host) for host in firsts for first in firsts[host])
                 self._indexes[depth] = _Index([each for each, _ in found], [host for _, host in found])
             return self._indexes[depth]
 
-    def _keys(self, host: str, arrays: list[Array]) -> Array:
-        if len(arrays) != 1 or not self._layout.holds(arrays[0]):
+    def _firsts(self, host: str, arrays: list[Array], there: Collection[str]) -> list[Key]:
+        """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away."""
+        if len(arrays) != 2 or not all(self._layout.holds(each) for each in arrays):
             raise PayloadError(f"the answer of host {host} is not readable: it lists no blocks")
-        return arrays[0]
+        dealt, (own, copied) = self._keepers.dealt, map(ints, arrays)
+        if {*dealt.hosts} <= {*there}:
+            return own
+        cuts, place = Partition.unpack(dealt.partition, self._layout).cuts, dealt.hosts.index(host)
+        numbers = [bisect_right(cuts, first) for first in copied]
+        needed = {n for n in {*numbers} if dealt.hosts[dealt.owners[n]] not in there and dealt.copy_of(n) == place}
+        return own + [first for first, number in zip(copied, numbers, strict=True) if number in needed]
 
     def _fetch(self, index: _Index, begin: int, end: int) -> None:
         """Have the blocks of these numbers among the last that were used."""

@@ -63,8 +63,10 @@ def open_context(
             if by_hosts and resources.hosts != -1:
                 from hakoiri.coordinator.executors.hosts import HostPool
 
-                wanted, memory = resources.hosts, resources.memory or 0
-                hosts = HostPool(resources.redis, connection, puzzle, spec, control, observer, tuning, wanted, memory)
+                hosts = HostPool(
+                    resources.redis, connection, puzzle, spec, control, observer, tuning,
+                    resources.hosts, resources.memory or 0, resources.copies or 1,
+                )  # fmt: skip
             yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts, resources.redis)
 
 
@@ -93,5 +95,5 @@ def open_keepers(store: RunStore, redis: str, control: Control, observer: Observ
     from hakoiri.worker.transport.connection import connect
 
     spec = PuzzleSpec.from_dict(store.manifest.puzzle)
-    pool = HostPool(redis, connect(redis), spec.build(), spec, control, observer, DEFAULT, None, 0)
+    pool = HostPool(redis, connect(redis), spec.build(), spec, control, observer, DEFAULT)
     return Keepers.of(store, pool)

@@ -69,8 +69,7 @@ def _forget(store: RunStore, keepers: Keepers) -> None:
 
     def leave() -> None:
         # One that stood still while the run was dealt out has been left out, and may have taken its part since.
-        others = sorted(set(pool.living()) - set(dealt.hosts))
-        Keepers(store, pool, replace(dealt, hosts=[*dealt.hosts, *others])).ask("host-leave", 0)
+        keepers.let_go([*dealt.hosts, *sorted(set(pool.living()) - set(dealt.hosts))])
 
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
     pool.insist("taking leave", leave)

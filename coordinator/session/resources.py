@@ -11,7 +11,7 @@ from hakoiri.puzzles.errors import PuzzleError, Step, require_seconds, require_w
 from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
-_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit", "hosts")
+_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit", "hosts", "copies")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
 _BOUNDS = {
@@ -20,6 +20,7 @@ _BOUNDS = {
     "chunk": (1, _MOST),
     "farm_from": (0, _MOST),
     "hosts": (-1, MOST_WORKERS),
+    "copies": (1, 2),
 }
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
@@ -74,7 +75,7 @@ class Resources:
     worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare; `hosts`
     how many hosts keep the run, 0 for all that live, -1 for none. By default all that live do from the first large
     layer on at which they have at least twice as many threads together as this process; until then threads make the
-    layers. `tuning` is what only tests set.
+    layers; `copies` how many of them have each layer's part of a new run, 1 or 2. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """
@@ -87,6 +88,7 @@ class Resources:
     deadline: float | None = None
     audit: float | None = None
     hosts: int | None = None
+    copies: int | None = None
     tuning: Tuning = field(default=DEFAULT, repr=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +109,7 @@ class Resources:
 
     def here(self) -> "Resources":
         """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
-        return self if self.redis is None else replace(self, redis=None, workers=None, hosts=None)
+        return self if self.redis is None else replace(self, redis=None, workers=None, hosts=None, copies=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
         """These resources, and where they say nothing, those that a manifest kept."""

@@ -36,6 +36,8 @@ class Tuning:
     keep: int = 900
     #: How long Redis may be away before the run is left as interrupted.
     patience: float = 120.0
+    #: A host of a run with copies that has been away for so long is done without.
+    away: float = 60.0
     #: A chunk lost so often seems to kill workers, and would kill this process too.
     most_losses: int = 25
 

@@ -7,14 +7,17 @@ each layer: expand at all hosts at once, then merge at all hosts; only figures c
 
 from dataclasses import asdict, dataclass
 from functools import partial
+from time import monotonic
 from typing import cast
 
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import Dealt, HostPool, Keepers, goes_on
+from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers, goes_on
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
@@ -30,6 +33,8 @@ from hakoiri.worker.tasks import Array
 
 #: Ranges of each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
 _RANGES = 16
+#: A host joins a run whose layers take so long: it is sent its share of all of them.
+_LEAST_SECONDS = 5.0
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
 
@@ -47,8 +52,11 @@ class Hosting:
 
     def __init__(self, session: Session, keepers: Keepers) -> None:
         self._session, self._store, self._keepers = session, session.store, keepers
+        self._moving = Moving(session.store, keepers, session.observer.note)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
+        #: How long the last layer took.
+        self._seconds = 0.0
 
     @classmethod
     def begun(cls, session: Session) -> "Hosting":
@@ -56,7 +64,10 @@ class Hosting:
         if session.context.hosts is None:
             hosts = ", ".join(session.store.keepers())
             raise WorkerError(f"run {session.store.directory.name} is kept by {hosts}", Step("give", "hosts", "all"))
-        return cls(session, Keepers.of(session.store, session.context.hosts))
+        hosting = cls(session, Keepers.of(session.store, session.context.hosts))
+        if session.context.hosts.copies > 1:
+            hosting._moving.begin_copies()
+        return hosting
 
     @classmethod
     def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "Hosting":
@@ -73,27 +84,56 @@ class Hosting:
 
     @classmethod
     def _given_out(cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer]) -> "Hosting":
-        layout, hosts = session.puzzle.layout, pool.choose()
+        layout, hosts, copies = session.puzzle.layout, pool.choose(), []
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
-        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners))
+        if pool.copies > 1:
+            copies = copies_of(owners, len(hosts))
+        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners, copies))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
-        keepers.ask("host-take", depth, keys=lambda host: layers)
+        try:
+            keepers.ask("host-take", depth, keys=lambda host: layers)
+        except HostGoneError as gone:
+            raise HostLostError(str(gone)) from gone
         return cls(session, keepers)
 
     # A layer
 
     def make(self, depth: Depth, expanded: int) -> LayerRecord:
         """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
+        while True:
+            try:
+                return self._made_and_copied(depth, expanded)
+            except HostGoneError as gone:
+                self._moving.take_over(gone.host)
+
+    def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
+        """The record of a layer, made when nobody is to leave and everything is where it belongs."""
+        self._moving.settle()
+        self._let_come_and_go()
         work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
+        began = monotonic()
         record = self._keepers.pool.insist(f"layer {depth}", work, kept)
+        self._seconds = monotonic() - began
         if record.size:
+            self._moving.copy_layer(depth)
             self._store.stage_layer(record)
         return record
 
+    def _let_come_and_go(self) -> None:
+        """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
+        pool, dealt = self._keepers.pool, self._keepers.dealt
+        living, joining = pool.living(), pool.joining(dealt.hosts)
+        for host in sorted(pool.draining(living) & {*dealt.hosts}):
+            if host in living and (joining or len(self._keepers.dealt.hosts) > 1):
+                self._moving.drain(host, joining)
+                joining = []
+        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in dealt.copies):
+            self._moving.admit(joining)
+
     def _made(self, depth: Depth, expanded: int) -> LayerRecord:
-        self._attempt += 1
-        told = self._gone_back(depth)
+        first, self._attempt = not self._attempt, self._keepers.next_attempt()
+        told = self._gone_back(depth, first)
         while not told or not all(answer.finished for answer in told.values()):
             told = self._told("host-expand", depth)
             self._round += 1
@@ -113,8 +153,11 @@ class Hosting:
             total_flow(answer.flow for answer in told.values()), hosted=True,
         )  # fmt: skip
 
-    def _gone_back(self, depth: Depth) -> dict[str, HostExpanded]:
-        """What hosts say that are back at the last round that all have kept; nothing where the layer is begun."""
+    def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
+        """What hosts say that are back at the last round that all have kept; nothing where the layer is begun.
+
+        The `first` attempt of a session says that it goes on.
+        """
         self._round = self._kept(depth)
         if not self._round:
             return {}
@@ -125,8 +168,8 @@ class Hosting:
             self._store.erase(META, ROUND_KEY)
             self._session.commit(self._store.state)
             # Who could go back takes messages of this attempt already.
-            self._attempt, self._round, told = self._attempt + 1, 0, {}
-        elif self._attempt == 1:
+            self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
+        elif first:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
         return told
 

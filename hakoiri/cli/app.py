@@ -66,6 +66,7 @@ _PANELS = {
         "worker": "runs.working",
         "serve": "runs.web",
         "health": "runs.serving",
+        "drain": "runs.collecting",
     },
     "Keep": {
         "runs": "runs.listing",

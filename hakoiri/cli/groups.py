@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hakoiri.cli.options import (
+    CopiesOption,
     DataOption,
     HostsOption,
     JsonOption,
@@ -110,6 +111,7 @@ class QueuedLayers(Layers):
     """Options of a queued search by layers that hosts may keep."""
 
     hosts: HostsOption = None
+    copies: CopiesOption = None
 
 
 @dataclass(frozen=True)
@@ -122,3 +124,4 @@ class LayersAtHosts(LayersHere):
     """Options of a search by layers that hosts may keep."""
 
     hosts: HostsOption = None
+    copies: CopiesOption = None

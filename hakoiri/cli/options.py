@@ -275,6 +275,13 @@ HostsOption = Annotated[
         show_default="all, once they have twice the threads of this process",
     ),
 ]  # fmt: skip
+CopiesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--copies", min=1, max=2, help="How many hosts keep each part; with 2 the run outlives a lost disk.",
+        show_default="1",
+    ),
+]  # fmt: skip
 PuzzleOptions = Annotated[
     list[str] | None,
     typer.Option(

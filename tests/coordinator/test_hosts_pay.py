@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.transport import connection, supervisor
@@ -67,7 +69,7 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
     monkeypatch.setattr(remote, "RemoteExecutor", lambda *_: made)
     monkeypatch.setattr(connection, "connect", lambda url: None)
     monkeypatch.setattr(supervisor, "supervised", nobody)
-    monkeypatch.setattr(hosts_module, "HostPool", lambda *given: str(given[-2]))
+    monkeypatch.setattr(hosts_module, "HostPool", lambda *given: str(given[-3]))
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", hosts=asked)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver(), by_hosts) as context:
         assert (context.hosts or "none") == wanted
@@ -82,7 +84,7 @@ def test_what_is_lost_again_and_again_ends_the_session(monkeypatch: pytest.Monke
     """Unless more rounds are kept each time."""
     monkeypatch.setattr(hosts_module, "_PAUSE_SECONDS", 0.0)
     made, kept, lost = pool_of(0), [0], list[int]()
-    vars(made).update(_control=Control(), _observer=SilentObserver(), _most_losses=3)
+    vars(made).update(_control=Control(), _observer=SilentObserver(), _tuning=replace(DEFAULT, most_losses=3))
 
     def work() -> None:
         lost.append(kept[0])

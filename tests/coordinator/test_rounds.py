@@ -2,47 +2,35 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import hosts as executors_hosts
-from hakoiri.coordinator.executors.hosts import HostLostError, HostPool, Keepers
-from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.runs import collect
-from hakoiri.coordinator.runs.collect import collect_run
-from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.steps import hosted
-from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
-from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
-from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.depots import Depots
-from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, new_run
+from tests.support.engine import EMBEDDINGS, before_call, new_run
+from tests.support.near_hosts import (
+    NAMES,
+    Killed,
+    NearHosts,
+    Notes,
+    assert_as_a_plain_search,
+    driven,
+    near_hosts,
+    resources_of,
+)
 from tests.system.servers import RedisServer
 
 pytestmark = pytest.mark.timeout(300)
-NAMES = ["a", "b", "c"]
 #: The last is how many bytes a part takes at least: with few the older keys are put away.
 USUAL = {
     ("u32", "low", "no", 600), ("u64", "spread", "yes", 600), ("u128", "spread", "no", 24_000_000),
@@ -56,127 +44,11 @@ OFTEN = {"host-expand": 23, "host-keep": 29, "host-back": 17, "host-merge": 19}
 OFTEN_MERGED = 31
 
 
-class Killed(BaseException):
-    """What ends a host in the midst of its work."""
-
-
-class Notes(SilentObserver):
-    """Keeps what a user is told."""
-
-    def __init__(self) -> None:
-        self.texts = list[str]()
-
-    def note(self, text: str, *steps: Step) -> None:
-        """Keep it."""
-        self.texts.append(text)
-
-
-class NearHosts(HostPool):
-    """Hosts of this process, over a real Redis. After each request `then` is called
-    with its task, its host and its round."""
-
-    def __init__(self, directory: Path, server: RedisServer) -> None:
-        self._directory, self._server, self._near = directory, server, 0
-        self._hosts = {name: Host(directory / name, 2) for name in NAMES}
-        self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
-        self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
-        self._most_losses = 25
-        self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
-
-    def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
-        """The same for another session."""
-        self.puzzle, self._observer, self._near = puzzle, observer, self._near + 1
-        return self
-
-    def choose(self) -> list[str]:
-        """Those that were not lost for good."""
-        return self.chosen
-
-    def living(self) -> dict[str, HostBeat]:
-        """All of them, for those are back."""
-        return self.await_all(NAMES)
-
-    def await_all(self, names: list[str]) -> dict[str, HostBeat]:
-        """They live, and their messages lie in the Redis of the queue."""
-        return {name: HostBeat("", 2, "") for name in names}
-
-    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
-        """As `HostPool.ask`, one host after the other."""
-        answers = {}
-        for name, arrays in requests.items():
-            try:
-                answers[name] = self.perform(task, name, arrays, str(self._near))
-            except Killed:
-                self.restart(name)
-                raise HostLostError(f"host {name} was started again") from None
-            except PayloadError as error:
-                raise HostLostError(f"host {name}: {error}") from error
-            except Exception as error:
-                raise WorkerError(f"host {name}: {error}") from error
-            self.asked[task] += 1
-            self.then(task, name, HostRequest.of(arrays))
-        return answers
-
-    def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
-        """The answer of one host to a request of some session."""
-        return self._hosts[name].perform(task, self.puzzle, session, arrays, Depots(self._server.client))
-
-    def restart(self, name: str) -> None:
-        """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
-        self._hosts[name].close()
-        for path in self.spill_files(name):
-            with path.open("ab") as file:
-                file.write(b"written, and never synced")
-        self._hosts[name] = Host(self._directory / name, 2)
-
-    def spill_files(self, name: str) -> Iterator[Path]:
-        """The spill files of a host."""
-        return self._directory.glob(f"{name}/run-*/{SPILL_FOLDER}/*")
-
-    def close(self) -> None:
-        """End all of them."""
-        for host in self._hosts.values():
-            host.close()
-
-
 @pytest.fixture
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
     """Three hosts of two threads, which keep all runs."""
-    with RedisServer(tmp_path / "redis") as server, closing(NearHosts(tmp_path / "hosts", server)) as found:
-
-        @contextmanager
-        def with_hosts(puzzle: Puzzle, *arguments: Any) -> Iterator[ComputeContext]:
-            with open_context(puzzle, *arguments) as context:
-                yield replace(context, hosts=found.for_run(puzzle, context.observer))
-
-        monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-        # Nobody waits, and there are few enough ranges.
-        monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
-        monkeypatch.setattr(hosted, "_RANGES", 6)
-        monkeypatch.setattr(driving, "open_context", with_hosts)
-        monkeypatch.setattr(collect, "open_keepers", lambda store, *_: Keepers.of(store, found))
+    with near_hosts(tmp_path, monkeypatch) as found:
         yield found
-
-
-def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float = -1.0) -> Resources:
-    """Those by which each range is a round, or each layer one, and made by hosts; nobody waits for a disk."""
-    context = vars(driving)["open_context"]
-    resources = MANNERS["durable"].take(monkeypatch, layout)
-    monkeypatch.setattr(driving, "open_context", context)
-    return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
-
-
-def driven(directory: Path, resources: Resources, notes: Notes) -> State:
-    return drive(directory, resources, Control(), notes)
-
-
-def assert_as_a_plain_search(directory: Path, options: dict[str, str], hosts: NearHosts) -> None:
-    """The run, brought home, has its layers and nothing else, and its hosts have nothing."""
-    hosts.then = lambda *_: None
-    assert collect_run(directory, "", Control(), SilentObserver()) > 1
-    assert_as_expected(directory, options)
-    with RunStore(directory) as store:
-        assert (store.read(META, ROUND_KEY), store.read(META, HOSTS_KEY)) == (None, None)
 
 
 class Losses:

@@ -29,6 +29,7 @@ SAID = {
     ),
     Step("cancel", RUN): ("stop it with 'hakoiri cancel 3f9a2c-klotski'", ""),
     Step("collect", RUN): ("bring it home with 'hakoiri collect 3f9a2c-klotski'", ""),
+    Step("drain", "host-a"): ("have them take over with 'hakoiri drain host-a'", ""),
     Step("delete", RUN): ("'hakoiri delete 3f9a2c-klotski' removes it", "delete_run('3f9a2c-klotski') removes it"),
     Step("status", RUN): ("look with 'hakoiri status 3f9a2c-klotski'", ""),
     Step("ask", RUN, "diameter"): ("ask 'hakoiri diameter 3f9a2c-klotski'", "ask run.diameter()"),

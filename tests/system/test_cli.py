@@ -56,6 +56,7 @@ DOCUMENTED = {
     "resume": f"{RUN} seconds",
     "cancel": "run status",
     "collect": "run layers",
+    "drain": "host runs",
     "delete": "runs status",
     "layers": "layers:depth,size,digest,goals",
     "component-of": "run component size representative",
@@ -200,7 +201,7 @@ def assert_documented(told: Finished, command: str, status: str | None = None) -
 
 def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert all(DOCUMENTED.values())
-    assert {command_of(line) for line in ASKED} | {"collect", "worker", "play"} == set(DOCUMENTED)
+    assert {command_of(line) for line in ASKED} | {"collect", "drain", "worker", "play"} == set(DOCUMENTED)
 
 
 @pytest.mark.parametrize(("line", "status"), ASKED.items())

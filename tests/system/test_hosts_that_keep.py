@@ -56,7 +56,7 @@ class Hosts:
     def start(self, number: int, *options: str, before: Callable[[], object] | None = None) -> None:
         """Start the host of a number, or start it again; it calls `before` first."""
         host = started_host(self._hakoiri, self.url, self.store(number), *options, before=before)
-        self.started[number:] = [self._stack.enter_context(host)]
+        self.started[number : number + 1] = [self._stack.enter_context(host)]
 
     def arguments(self, *more: str) -> list[str]:
         """Return the options that give all layers of a run to these hosts."""
@@ -165,16 +165,16 @@ def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, 
     assert_comes_home(hakoiri, hosts, run)
 
 
-def standing(hakoiri: Hakoiri, hosts: Hosts, before: Callable[[], object]) -> Running:
+def standing(hakoiri: Hakoiri, hosts: Hosts, before: Callable[[], object], *more: str) -> Running:
     """A run of TILES that hosts keep, and that stands still where `before` has it."""
-    running = hakoiri.start("run", *TILES, *hosts.arguments("--json"), before=before)
+    running = hakoiri.start("run", *TILES, *hosts.arguments("--json", *more), before=before)
     running.stands_still()
     return running
 
 
-def stopped(hakoiri: Hakoiri, hosts: Hosts, signal_number: int) -> None:
+def stopped(hakoiri: Hakoiri, hosts: Hosts, signal_number: int, *more: str) -> None:
     """A run of TILES that a signal has ended in its midst."""
-    running = standing(hakoiri, hosts, AFTER_LAYER)
+    running = standing(hakoiri, hosts, AFTER_LAYER, *more)
     running.send(signal_number)
     running.send(signal.SIGCONT)
     running.finish()

@@ -269,7 +269,7 @@ def test_a_worker_of_another_version_is_left_out(
 @pytest.mark.parametrize(
     ("said", "change"),
     [
-        ("tasks;", "from hakoiri.worker.hosts import step; step._LOOK_SECONDS = 0.3"),
+        ("tasks;", "from hakoiri.worker.hosts import mail; mail._LOOK_SECONDS = 0.3"),
         pytest.param("puzzle;", OVERLOOKS, marks=pytest.mark.slow),
     ],
     ids=["hosts", "moves"],

@@ -79,7 +79,7 @@ def test_the_layers_are_those_of_a_plain_search(
         assert sum(answer.size for answer in merged) == len(layer)
         found: list[Key] = []
         for number in everybody:
-            (firsts,) = ask("host-index", number, depth=depth)
+            firsts, _ = ask("host-index", number, depth=depth)
             # Who asks may have every other block already.
             for wanted in filter(len, (firsts[::2], firsts[1::2])):
                 lengths, data = ask("host-give", number, wanted, depth=depth)

@@ -321,7 +321,7 @@ def test_a_host_goes_on_after_a_disk_was_full(host: Host, monkeypatch: pytest.Mo
         full.setattr(Environment, "write", partial(_fail, Environment.write))
         asked(host, "host-take", keys)
     asked(host, "host-take", keys)
-    (firsts,) = asked(host, "host-index", depth=0)
+    firsts, _ = asked(host, "host-index", depth=0)
     assert firsts.tolist() == keys[:1].tolist()
 
 

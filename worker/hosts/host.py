@@ -14,15 +14,14 @@ from typing import TypeVar
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
-from hakoiri.storage.engine.files import flush, naming, write_file
-from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.errors import RunHeldError, StorageError
-from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Manifest, State
+from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.part import Part
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.tasks import Array, Arrays
@@ -32,7 +31,7 @@ from hakoiri.worker.transport.depots import Depots
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
 _Made = TypeVar("_Made")
-_NAME_FILE, _HALF = "host", "making"
+_NAME_FILE = "host"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
 #: What begins a step; reading must not disturb one.
@@ -107,8 +106,11 @@ class Host:
             return [as_array({})]
         if not directory.exists():
             if task != "host-take":
-                raise TaskError(f"it keeps nothing of run {request.manifest.get('run')}: begin the run anew")
-            self._begin(directory, Manifest.from_dict(request.manifest))
+                text = f"it keeps nothing of run {request.manifest.get('run')}"
+                if request.copies:
+                    raise TaskError(f"{text}, of which others have copies", Step("drain", self.name))
+                raise TaskError(f"{text}: begin the run anew")
+            begin_part(directory, Manifest.from_dict(request.manifest))
         part = self._part(directory, request, puzzle, depots, task in _STEPS)
         answers: dict[str, Callable[[], list[Array]]] = {
             "host-take": lambda: part.take(request, list(chunk[1:])),
@@ -116,6 +118,9 @@ class Host:
             "host-keep": lambda: part.keep(request, session),
             "host-back": lambda: part.back(request, session),
             "host-merge": lambda: part.merge(request, session),
+            "host-send": lambda: part.send(request, session),
+            "host-receive": lambda: part.receive(request, session),
+            "host-settle": lambda: part.settle(request),
             "host-index": lambda: part.index(request),
             "host-give": lambda: part.give(request, chunk[-1]),
         }
@@ -151,16 +156,6 @@ class Host:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
         return part
-
-    def _begin(self, directory: Path, manifest: Manifest) -> None:
-        """Make the part of a run, which is there as a whole or not at all."""
-        half = self._directory / _HALF
-        shutil.rmtree(half, ignore_errors=True)
-        with translated(directory):
-            half.mkdir()
-            begin_books(half, manifest, State(), {})
-            half.rename(directory)
-            flush(self._directory)
 
 
 def require_store(directory: Path) -> None:

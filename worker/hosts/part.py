@@ -21,13 +21,14 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, block_key, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
 from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import HostStep, Mark, kept_mark
 from hakoiri.worker.machine import available_memory
@@ -55,6 +56,8 @@ class Part:
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: HostStep | None = None
+        self._copies = self._begun_copies() if (directory / COPIES_FOLDER).exists() else None
+        self._transfer: Transfer | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0
@@ -62,27 +65,35 @@ class Part:
     def close(self) -> None:
         """Leave what is committed."""
         self._abandon()
+        if self._copies is not None:
+            self._copies.close()
         self._resources.close()
 
     # What is asked
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
-        """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is."""
+        """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is.
+
+        Of ranges that are copied here, too, those.
+        """
         if not all(self.store.layout.holds(keys) and is_increasing(keys) for keys in layers):
             raise PayloadError("a request is not readable: its layers are no increasing keys")
         self._drop_from(0)
-        self.store.erase(CLOSED)
-        self.store.erase(META, CLOSED_KEY)
+        self._forget_older()
         self.store.commit(replace(self.store.state, depth=-1))
-        self._older = None
         mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
+        copied = [request.cuts.bounds(n) for n in sorted(request.copied)]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
             made = Mark(depth, b"")
             for part in own:
                 total = np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64)
                 made = made.plus(total, *self.store.stage_blocks(depth, code_keys(depth, part), made.index))
+            for low, high in copied:
+                self.copies.take_in(depth, code_keys(depth, slice_between(keys, low, high)))
             self._finish(made, own if sum(part.nbytes for part in own) <= self.shares.layer_bytes else None)
+        if copied:
+            self.copies.finish()
         return [as_array({})]
 
     def expand(self, request: HostRequest, session: str) -> list[Array]:
@@ -129,20 +140,59 @@ class Part:
         self._step = None
         return [as_array(asdict(figures))]
 
+    def send(self, request: HostRequest, session: str) -> list[Array]:
+        """Send own blocks to the hosts that are to keep them, too; take in theirs from now on."""
+        self._abandon()
+        self._transfer = Transfer(self.store, self.copies, self.depots, request, session)
+        return [as_array(asdict(self._transfer.send()))]
+
+    def receive(self, request: HostRequest, session: str) -> list[Array]:
+        """Make durable what other hosts have sent."""
+        if self._transfer is None or not self._transfer.is_asked(request, session):
+            raise PayloadError("this host awaits no blocks of others: it was started again")
+        self._transfer.finish(request.expected)
+        self._abandon()
+        return [as_array({})]
+
+    def settle(self, request: HostRequest) -> list[Array]:
+        """Have what are own ranges now, and copies, where they belong; the figures of the own part of each layer."""
+        self._abandon()
+        self._held.clear()
+        self._forget_older()
+        return [self.copies.settle(self.store, request)]
+
     def index(self, request: HostRequest) -> list[Array]:
-        """The first keys of the own blocks of a layer; `DamagedError` if any of them is lost."""
+        """The first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
         self.store.require_whole(request.depth)
-        return [self.store.layout.pack(self.store.first_keys(request.depth))]
+        copied = self._copies.first_keys(request.depth) if self._copies is not None else []
+        return [self.store.layout.pack(firsts) for firsts in (self.store.first_keys(request.depth), copied)]
 
     def give(self, request: HostRequest, firsts: Keys) -> list[Array]:
-        """The lengths and bytes of the own blocks of a layer that begin with `firsts`."""
-        if not self.store.layout.holds(firsts):
+        """The lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
+        layout = self.store.layout
+        if not layout.holds(firsts):
             raise PayloadError("a request is not readable: its blocks begin with no keys")
-        # One by one: between them are blocks of other hosts, and own ones that the coordinator holds already.
-        values = [block.value for first in ints(firsts) for block in self.store.coded(request.depth, [first])]
+        values = [self._value(block_key(request.depth, first, layout.bytes)) for first in ints(firsts)]
         return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
 
+    def _value(self, name: bytes) -> bytes:
+        stores = [store for store in (self.store, self._copies) if store is not None]
+        found = next(filter(None, (store.read(BLOCKS, name) for store in stores)), None)
+        if found is None:
+            raise DamagedError("a block that a host has listed is not there any more")
+        return found
+
     # What a step needs
+
+    @property
+    def copies(self) -> Copies:
+        """The copies of ranges of other hosts, which are begun when they are first needed."""
+        if self._copies is None:
+            self._copies = self._begun_copies()
+        return self._copies
+
+    def _begun_copies(self) -> Copies:
+        return Copies(self.store.directory, self.store.manifest, self.shares.staged_bytes)
 
     def layer(self, depth: Depth) -> Layer:
         """The own keys of a layer."""
@@ -188,8 +238,17 @@ class Part:
         for each in range(depth, self.store.state.depth + 2):
             self.store.erase(BLOCKS, number_key(each))
             self.store.erase(LAYERS, number_key(each))
+            if self._copies is not None:
+                self._copies.erase(BLOCKS, number_key(each))
         if self.store.state.depth >= depth:
+            if self._copies is not None:
+                self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
+
+    def _forget_older(self) -> None:
+        self.store.erase(CLOSED)
+        self.store.erase(META, CLOSED_KEY)
+        self._older = None
 
     def _asked(self, request: HostRequest, session: str) -> HostStep:
         """The step that a request goes on with."""
@@ -198,6 +257,7 @@ class Part:
         return self._step
 
     def _abandon(self) -> None:
-        if self._step is not None:
-            self._step.close()
-            self._step = None
+        for under_way in (self._step, self._transfer):
+            if under_way is not None:
+                under_way.close()
+        self._step = self._transfer = None

@@ -15,10 +15,11 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
-#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; list and give blocks;
-#: let go.
+#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; send blocks to other
+#: hosts, receive theirs, put ranges where they belong; list and give blocks; let go.
 HOST_TASKS = (
-    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-index", "host-give", "host-leave",
+    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-send", "host-receive", "host-settle",
+    "host-index", "host-give", "host-leave",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
@@ -29,10 +30,12 @@ class HostRequest:
     """One request to one host about a run.
 
     `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `depots`
-    the data Redis of each, `owners` the number of the host of each range of `partition`. `depth` is the layer that is
+    the data Redis of each, `owners` the number of the host of each range of `partition`, and `copies` that of the host
+    that has a copy of it, or -1; empty where there are no copies. `depth` is the layer that is
     to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
     `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
     merged is committed every `commit_seconds`.
+    Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1.
     """
 
     manifest: dict[str, Any]
@@ -49,6 +52,9 @@ class HostRequest:
     commit_seconds: float = 0.0
     #: Of a round that is to be kept, or merged: how many messages each host has sent to this one in this attempt.
     expected: list[int] = field(default_factory=list)
+    copies: list[int] = field(default_factory=list)
+    first: Depth = 0
+    targets: list[int] = field(default_factory=list)
 
     @cached_property
     def cuts(self) -> Partition:
@@ -59,6 +65,11 @@ class HostRequest:
     def mine(self) -> frozenset[int]:
         """The ranges of the host that is asked."""
         return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
+
+    @property
+    def copied(self) -> frozenset[int]:
+        """The ranges of which it has a copy."""
+        return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
 
     def arrays(self, *keys: Array) -> list[Array]:
         """As a chunk for `worker.transport`, with batches of keys behind it."""
@@ -73,15 +84,20 @@ class HostRequest:
             ranges = found.cuts.ranges
         except (TypeError, KeyError, LookupError) as error:
             raise PayloadError(f"a request is not readable: {error}") from error
-        lists = (found.depots, found.owners, found.expected)
+        lists = (found.depots, found.owners, found.expected, found.copies, found.targets)
         if not all(type(each) is int for values in lists for each in values):
             raise PayloadError("a request is not readable: its lists hold other things than numbers")
         hosts = len(found.hosts)
         if not 0 <= found.me < hosts == len(found.depots) or not all(0 <= owner < hosts for owner in found.owners):
             raise PayloadError("a request is not readable: it is for none of its hosts")
-        if ranges != len(found.owners):
+        if not all(-1 <= each < hosts for each in (*found.copies, *found.targets)):
+            raise PayloadError("a request is not readable: it names none of its hosts")
+        if {ranges} != {len(found.owners), *(len(each) for each in (found.copies, found.targets) if each)}:
             raise PayloadError("a request is not readable: its ranges are not those of its hosts")
-        if not 0 <= found.depth <= _MOST_DEPTH or min(found.memory, found.round, *found.expected, 0) < 0:
+        if (
+            not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
+            or min(found.memory, found.round, *found.expected, 0) < 0
+        ):
             raise PayloadError("a request is not readable: a number of it is out of bounds")
         return found
 
@@ -103,6 +119,14 @@ class HostExpanded:
     bytes: int
     finished: bool
     round: int
+
+
+@dataclass(frozen=True)
+class HostSent:
+    """How many messages a host has sent to each host, and their bytes."""
+
+    sent: list[int]
+    bytes: int
 
 
 @dataclass(frozen=True)

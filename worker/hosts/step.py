@@ -11,10 +11,8 @@ may be the one before a host's own last: so two marks are kept, and going back c
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from time import monotonic, sleep
+from time import monotonic
 from typing import Protocol
-
-import redis
 
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
@@ -28,20 +26,12 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import HeldKeys, RangeStep
+from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
-from hakoiri.worker.hosts.wire import Inbox, Message, Outbox
+from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import Merged
-from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.depots import Depots
-from hakoiri.worker.transport.names import inbox_key
-
-#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
-_PATIENCE_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 60.0, 0.05, 0.2
-#: The most bytes of a message, which has a layer's blocks of several ranges.
-_MOST_MESSAGE = 1 << 28
-#: What Redis keeps of messages that nobody takes, in seconds.
-_KEEP_SECONDS = 900
 
 
 @dataclass(frozen=True)
@@ -89,7 +79,7 @@ class HostStep:
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
-        mail, mine = _Mail(part.depots, request, session), request.mine
+        mail, mine = Mail(part.depots, request, session), request.mine
         self._outbox = Outbox(mail.send, request.owners, len(request.hosts), request.me)
         most, away = part.shares.bucket_bytes // 2, frozenset(range(len(request.owners))) - mine
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
@@ -195,34 +185,5 @@ class HostStep:
 
     def _await(self, expected: list[int]) -> None:
         began = monotonic()
-        self._inbox.await_all(expected, _PATIENCE_SECONDS)
+        self._inbox.await_all(expected, PATIENCE_SECONDS)
         self._waited += monotonic() - began
-
-
-class _Mail:
-    """The lists of messages to the hosts of a request, each in the data Redis of its receiver."""
-
-    def __init__(self, depots: Depots, request: HostRequest, session: str) -> None:
-        self._depots, self._numbers, self._me = depots, request.depots, request.me
-        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
-
-    def send(self, owner: int, message: bytes) -> None:
-        """Leave a message in the data Redis of its receiver; waits while that is full."""
-        until = monotonic() + _PATIENCE_SECONDS
-        while True:
-            try:
-                with self._depots.reach(self._numbers[owner]) as connection:
-                    pipeline = connection.pipeline(transaction=False)
-                    pipeline.rpush(self._names[owner], message)
-                    pipeline.expire(self._names[owner], _KEEP_SECONDS)
-                    pipeline.execute()
-                    return
-            except redis.exceptions.OutOfMemoryError as error:
-                if monotonic() > until:
-                    raise PayloadError("the data Redis of another host stays full") from error
-                sleep(_PAUSE_SECONDS)
-
-    def receive(self) -> Message | None:
-        """The next message in the own data Redis, or ``None`` where there is none for a moment."""
-        with self._depots.reach(self._numbers[self._me], _MOST_MESSAGE) as connection:
-            return get_popped(connection, self._names[self._me], _LOOK_SECONDS)

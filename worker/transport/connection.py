@@ -4,7 +4,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
-from hakoiri.worker.transport.names import HOSTS, SHARED_TYPES, WORKERS, worker_key
+from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKERS, worker_key
 from hakoiri.worker.transport.values import AwayError, parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
@@ -195,6 +195,18 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
     """
     beats = {name: HostBeat.read(text) for name, text in living_workers(connection, HOSTS).items()}
     return {name: beat for name, beat in beats.items() if beat is not None}
+
+
+def drain_host(connection: redis.Redis, host: str) -> None:
+    """Say that a host, as long as its process lives, is to keep nothing any more."""
+    living = living_hosts(connection)
+    connection.hset(DRAINING, host, living[host].process if host in living else "")
+
+
+def draining_hosts(connection: redis.Redis, living: Mapping[str, HostBeat]) -> set[str]:
+    """The hosts that are to keep nothing any more; one that was started again since is not among them."""
+    said = {_text(host): _text(process) for host, process in connection.hgetall(DRAINING).items()}
+    return {host for host, process in said.items() if host not in living or living[host].process == process}
 
 
 def living_workers(connection: redis.Redis, members: str = WORKERS) -> dict[str, str]:

@@ -12,8 +12,17 @@ PROBE = "hakoiri:probe"
 WORKERS = "hakoiri:workers"
 #: The set of all hosts that ever kept ranges; those without a `worker_key` are away.
 HOSTS = "hakoiri:hosts"
+#: Which hosts are to keep nothing any more, with the process that each has now.
+DRAINING = "hakoiri:draining"
 #: What must lie under the names that all sessions share, those of RQ's queue with them: the type, as Redis calls it.
-SHARED_TYPES = {WAKE: "list", WORKERS: "set", HOSTS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list"}
+SHARED_TYPES = {
+    WAKE: "list",
+    WORKERS: "set",
+    HOSTS: "set",
+    DRAINING: "hash",
+    "rq:queues": "set",
+    f"rq:queue:{QUEUE}": "list",
+}
 
 
 def own_queue(worker: str) -> str:

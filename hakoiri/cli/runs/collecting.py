@@ -1,5 +1,8 @@
-"""``collect``: a run brought home from the hosts that keep it."""
+"""``collect`` and ``drain``: runs that leave the hosts that keep them, or one of these."""
 
+from typing import Annotated
+
+import typer
 from rich.text import Text
 
 from hakoiri.cli.commands import command_line
@@ -30,3 +33,30 @@ def collect(
         print_json({"run": directory.name, "layers": count})
     else:
         stdout().print(Text(f"{counted(count, 'layers')} of {directory.name} are home; no host keeps any of it"))
+
+
+@command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
+def drain(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The name of a host, as 'hakoiri health' shows it.")],
+    redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None, json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Move what a host keeps to the other hosts, and let it go.
+
+    If the host is away, others take over from their copies ('run --copies 2'). Runs that are being made move their
+    ranges before the next layer. Afterwards no run needs the host, until it is started again.
+    """
+    from hakoiri.admission import admit
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.coordinator.runs.drain import drain_run, leave_out, runs_kept_by
+
+    url = required_redis(redis)
+    kept = runs_kept_by(data_directory(data), host)
+    leave_out(host, url, kept)
+    with answering(": what has moved stays so, and the next drain goes on from there") as (control, progress):
+        for directory in kept:
+            admit(directory, puzzle)
+            drain_run(directory, host, url, control, progress)
+    if json:
+        print_json({"host": host, "runs": [directory.name for directory in kept]})
+    else:
+        stdout().print(Text(f"{host} keeps nothing of {counted(len(kept), 'runs')}; it may be stopped"))

@@ -1,0 +1,82 @@
+"""Moves what a host keeps to other hosts, so that no run needs it any more."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from hakoiri.coordinator.errors import RunError
+from hakoiri.coordinator.executors.opening import open_keepers
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.coordinator.steps.moving import Moving
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.errors import FormatError, GoneError, RunHeldError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.names import run_directories
+from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
+
+_PAUSE_SECONDS = 0.5
+
+
+def runs_kept_by(data: Path, host: str) -> list[Path]:
+    """The runs of which a host keeps layers."""
+    return [directory for directory in run_directories(data) if host in _keepers(directory)]
+
+
+def leave_out(host: str, redis: str, kept: list[Path]) -> None:
+    """Let no run begin with a host that is to leave, and those under way do without it from their next layer on.
+
+    `RunError` for one that neither lives nor keeps any run; Redis errors.
+    """
+    with redis_errors(redis):
+        connection = connect(redis)
+        if not kept and host not in (living := living_hosts(connection)):
+            known = f": {', '.join(sorted(living))} live" if living else ": no host lives"
+            raise RunError(f"no host {host} keeps any run, or lives{known}")
+        drain_host(connection, host)
+
+
+def drain_run(directory: Path, host: str, redis: str, control: Control, observer: Observer) -> None:
+    """Return when a host that has been left out keeps nothing of a run.
+
+    A run that is being made sees to it between two layers. Raises `StopRun`, `RunError` where the host is away and
+    others have no copies, Redis and storage errors.
+    """
+    told = False
+    while host in _keepers(directory):
+        control.check()
+        try:
+            with RunLock(directory), RunStore(directory, writable=True) as store:
+                _drain(store, host, redis, control, observer)
+        except RunHeldError:
+            if not told:
+                observer.note(f"run {directory.name} is being made: its ranges move before its next layer")
+                told = True
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _drain(store: RunStore, host: str, redis: str, control: Control, observer: Observer) -> None:
+    keepers = open_keepers(store, redis, control, observer)
+    moving = Moving(store, keepers, observer.note)
+    living = keepers.pool.living().keys()
+    if away := sorted({*keepers.dealt.hosts} - {host} - living):
+        raise RunError(
+            f"{', '.join(away)}, who keep run {store.directory.name}, too, do not answer", Step("host", "DIR")
+        )
+    if host in living:
+        moving.settle()
+        moving.drain(host, keepers.pool.joining(keepers.dealt.hosts) if keepers.dealt.hosts == [host] else ())
+    elif host in keepers.dealt.dispensable():
+        moving.take_over(host)
+        moving.settle()
+    else:
+        text = f"host {host} does not answer, and no other host has copies of its ranges of run {store.directory.name}"
+        raise RunError(text, Step("host", "DIR"))
+
+
+def _keepers(directory: Path) -> list[str]:
+    """The hosts of a run; none of one that was deleted meanwhile, or is of another version."""
+    with suppress(GoneError, FormatError), Ledger(directory) as ledger:
+        return ledger.keepers()
+    return []

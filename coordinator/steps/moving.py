@@ -1,0 +1,166 @@
+"""Ranges that change hands: copies of finished layers, hosts that leave a run, hosts that take over from copies."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+
+import numpy as np
+
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Keepers
+from hakoiri.puzzles.errors import counted
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.requests import HostSent, read_answer
+from hakoiri.worker.tasks import Array
+
+#: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
+_MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
+
+
+class Moving:
+    """The moves of ranges between the hosts of a run, which `keepers` asks; `store` is open for writing.
+
+    All raise as `HostPool.insist` and `HostPool.ask`.
+    """
+
+    def __init__(self, store: RunStore, keepers: Keepers, note: Callable[[str], None]) -> None:
+        self._store, self._keepers, self._note = store, keepers, note
+
+    def settle(self) -> None:
+        """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
+        dealt = self._keepers.dealt
+        if not dealt.settled:
+            for first, last in self._batches():
+                self._place(first, last)
+        if dealt.due:
+            due = {*dealt.due}
+            self._send([copy if number in due else NOBODY for number, copy in enumerate(dealt.copies)])
+        if dealt.due or not dealt.settled:
+            self._record(replace(dealt, due=[], settled=True))
+
+    def begin_copies(self) -> None:
+        """Record that a run without copies is to have them; `settle` makes them."""
+        if not self._keepers.dealt.copies:
+            self._record(self._keepers.dealt.copied())
+
+    def copy_layer(self, depth: Depth) -> None:
+        """Have all hosts send their part of a layer to those that have the copies."""
+        if any(copy != NOBODY for copy in self._keepers.dealt.copies):
+            self._send_batch(self._keepers.dealt.copies, depth, depth)
+
+    def take_over(self, host: str) -> None:
+        """Record that those with its copies take over from a host that is away; `settle` does it."""
+        dealt = self._keepers.dealt
+        self._note(f"host {host} is away: others take over its {_ranges(dealt.owned(host))} from their copies")
+        self._record(dealt.moved(dealt.from_host(host)).without(host))
+
+    def admit(self, hosts: Sequence[str]) -> None:
+        """Have more hosts take part, with as many ranges as others."""
+        self._add(hosts)
+        targets = self._keepers.dealt.to_hosts(hosts)
+        moved = [number for number, target in enumerate(targets) if target != NOBODY]
+        self._note(f"{_ranges(moved)} move to {', '.join(hosts)}")
+        self._send(targets)
+        self._record(self._keepers.dealt.moved(targets))
+        self.settle()
+
+    def drain(self, host: str, joining: Sequence[str] = ()) -> None:
+        """Move the ranges of a host to the others and to those that are `joining`, and let it go."""
+        if joining:
+            self._add(joining)
+        dealt = self._keepers.dealt
+        targets = dealt.from_host(host)
+        self._note(f"{_ranges(dealt.owned(host))} of host {host} move to others")
+        self._send([NOBODY if dealt.copy_of(number) != NOBODY else target for number, target in enumerate(targets)])
+        self._record(dealt.moved(targets).without(host))
+        self.settle()
+        try:
+            self._keepers.let_go([host])
+        except (HostGoneError, HostLostError) as away:
+            self._note(f"{away}: what it has of the run stays there")
+
+    def _add(self, hosts: Sequence[str]) -> None:
+        """Have more hosts take part, which have no ranges yet."""
+        joined = self._keepers.dealt.joined_by(hosts)
+        wider = Keepers(self._store, self._keepers.pool, joined)
+        begin = partial(wider.ask, "host-take", 0, {host: {} for host in hosts})
+        self._keepers.pool.insist("the beginning of more hosts", begin)
+        self._record(replace(joined, settled=False))
+
+    def _record(self, dealt: Dealt) -> None:
+        """Record it; a layer under way is begun anew."""
+        self._store.stage_record(META, HOSTS_KEY, asdict(dealt))
+        self._store.erase(META, ROUND_KEY)
+        self._store.commit(self._store.state)
+        self._keepers.dealt = dealt
+
+    def _batches(self) -> Iterator[tuple[Depth, Depth]]:
+        """The first and the last layer of each request about all layers."""
+        first = stored = 0
+        for record in self._store.layer_records():
+            stored += record.stored_bytes
+            if stored > _MOST_BYTES or record.depth - first + 1 == _MOST_LAYERS:
+                yield first, record.depth
+                first, stored = record.depth + 1, 0
+        if first <= self._store.state.depth:
+            yield first, self._store.state.depth
+
+    def _send(self, targets: list[int]) -> None:
+        """Have the hosts send all layers of their ranges to these."""
+        if any(target != NOBODY for target in targets):
+            for first, last in self._batches():
+                self._send_batch(targets, first, last)
+
+    def _send_batch(self, targets: list[int], first: Depth, last: Depth) -> None:
+        hosts = self._keepers.dealt.hosts
+
+        def work() -> None:
+            fields = {"first": first, "targets": targets, "attempt": self._keepers.next_attempt()}
+            answers = self._keepers.ask("host-send", last, dict.fromkeys(hosts, fields))
+            told = {host: read_answer(HostSent, arrays[0]).sent for host, arrays in answers.items()}
+            if any(len(sent) != len(hosts) for sent in told.values()):
+                raise PayloadError("the answer of a host is not readable: it knows other hosts")
+            awaited = {host: {"expected": [told[other][n] for other in hosts]} for n, host in enumerate(hosts)}
+            self._keepers.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
+
+        self._keepers.pool.insist(f"copying of {_named(first, last)}", work)
+
+    def _place(self, first: Depth, last: Depth) -> None:
+        """Have hosts put layers where they belong; all together have what the records of the layers say."""
+        hosts = self._keepers.dealt.hosts
+
+        def work() -> dict[str, list[Array]]:
+            return self._keepers.ask("host-settle", last, {host: {"first": first} for host in hosts})
+
+        answers = self._keepers.pool.insist(f"moving of {_named(first, last)}", work)
+        sizes, lanes = np.zeros(last - first + 1, dtype=np.uint64), [NOTHING] * (last - first + 1)
+        for host, arrays in answers.items():
+            if [array.shape for array in arrays] != [(len(lanes), 3)] or arrays[0].dtype != np.uint64:
+                raise PayloadError(f"the answer of host {host} is not readable: it has other layers")
+            sizes += arrays[0][:, 0]
+            parts = [(int(one), int(two)) for _, one, two in arrays[0]]
+            lanes = [add_lanes(*each) for each in zip(lanes, parts, strict=True)]
+        for depth in range(first, last + 1):
+            found = int(sizes[depth - first]), digest_text(lanes[depth - first])
+            _require_same(self._store.layer_record(depth), *found)
+
+
+def _require_same(record: LayerRecord, size: int, digest: str) -> None:
+    if record.hosted and (record.size, record.digest) != (size, digest):
+        raise ContradictionError(
+            f"layer {record.depth} has {record.size:,} configurations and digest {record.digest}, its hosts have "
+            f"{size:,} and {digest}"
+        )
+
+
+def _named(first: Depth, last: Depth) -> str:
+    return f"layer {first}" if first == last else f"layers {first} to {last}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    return counted(len(numbers), "ranges")

@@ -1,0 +1,233 @@
+"""Runs of which two hosts keep each range, and hosts that leave: every layer is that of a plain search."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
+from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.steps import hosted
+from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.hosts.requests import HostRequest
+from tests.support.engine import EMBEDDINGS, new_run
+from tests.support.near_hosts import NAMES, NearHosts, Notes, assert_as_a_plain_search, driven, near_hosts, resources_of
+
+pytestmark = pytest.mark.timeout(300)
+USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]
+SEARCHES = [(*each, directed) for each in EMBEDDINGS for directed in ("no", "yes")]
+ASKED = ["host-take", "host-expand", "host-keep", "host-merge", "host-send", "host-receive", "host-settle"]
+
+
+def searches(name: str, *values: object) -> pytest.MarkDecorator:
+    """Each value of a parameter with every search, by default with one of the usual ones in turn."""
+    usual = [*zip(values, cycle(USUAL), strict=False)]
+    cases = [(value, search) for value in values for search in SEARCHES]
+    marked = [pytest.param(*each, marks=() if each in usual else pytest.mark.slow) for each in cases]
+    return pytest.mark.parametrize((name, "search"), marked)
+
+
+def options_of(search: tuple[str, str, str]) -> dict[str, str]:
+    """Those of the toy puzzle."""
+    return dict(zip(("layout", "keys", "directed"), search, strict=True), size="600")
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+    """Three hosts of two threads, which keep all runs, each range at two of them."""
+    with near_hosts(tmp_path, monkeypatch) as found:
+        found.copies = 2
+        yield found
+
+
+class Disks:
+    """Loses the disk of a host in the third layer, at a request of some kind; another one some requests later."""
+
+    def __init__(self, hosts: NearHosts, task: str, later: int) -> None:
+        self._hosts, self._task, self._left = hosts, task, later
+
+    def __call__(self, task: str, host: str, request: HostRequest) -> None:
+        gone = self._hosts.gone
+        if not gone and request.depth > 5 and task in (self._task, "host-merge"):
+            self._lose(host)
+        elif len(gone) == 1 and task == "host-settle" == self._task:
+            # Not the one that has the only copy of what the first had.
+            self._hosts.restart(host)
+            self._task = ""
+            raise HostLostError(f"{host} is lost")
+        elif len(gone) == 1 and task == "host-expand":
+            self._left -= 1
+            if not self._left:
+                self._lose(host)
+
+    def _lose(self, host: str) -> None:
+        self._hosts.lose(host)
+        raise HostLostError(f"{host} is lost")
+
+
+@searches("task", *ASKED)
+def test_two_lost_disks_one_after_the_other_change_nothing(
+    task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = options_of(search)
+    directory, notes = new_run(tmp_path, options), Notes()
+    hosts.then = Disks(hosts, task, 5)
+    assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
+    assert len(hosts.gone) == 2
+    assert [text for text in notes.texts if "take over its" in text]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@searches("copies", 1, 2)
+def test_a_host_that_leaves_in_the_midst_keeps_nothing(
+    copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    options = options_of(search)
+    directory, notes, hosts.copies = new_run(tmp_path, options), Notes(), copies
+
+    def leave(task: str, host: str, request: HostRequest) -> None:
+        if request.depth > 5:
+            hosts.leaving = {"b"} if request.depth < 9 else {"a", "b"}
+
+    hosts.then = leave
+    assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
+    assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["c"]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@searches("depth", 4, 6)
+def test_a_run_without_copies_gets_them_with_its_next_session(
+    depth: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = options_of(search)
+    directory, resources, hosts.copies = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), 1
+    assert driven(directory, resources, Notes(), until=depth).status == "interrupted"
+    hosts.copies = 2
+    assert driven(directory, resources, Notes(), until=depth + 3).status == "interrupted"
+    hosts.lose("b")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@searches("gone", *NAMES)
+def test_whoever_is_away_the_layers_are_read(
+    gone: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_run(tmp_path, options_of(search))
+    driven(directory, resources_of(monkeypatch, search[0], 60.0), Notes())
+    hosts.lose(gone)
+    with RunStore(directory) as store:
+        store.elsewhere = lambda: KeptBlocks(Keepers.of(store, hosts), store.layout)
+        for record in store.layer_records():
+            assert digest_text(lanes_of(store.layer(record.depth))) == record.digest
+        assert sum(record.hosted for record in store.layer_records()) > 5
+
+
+@searches("depth", 4, 6)
+def test_a_host_in_the_place_of_a_lost_one_gets_its_share_and_copies(
+    depth: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of one that began with two hosts, so that one has no other for its copies until there is a new one."""
+    options = options_of(search)
+    directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, search[0])
+    hosts.lose("c")
+    hosts.chosen = ["a", "b"]
+    assert driven(directory, resources, Notes(), until=depth).status == "interrupted"
+    hosts.lose("a")
+    assert driven(directory, resources, Notes(), until=depth + 2).status == "interrupted"
+    hosts.add("d")
+    assert driven(directory, resources, Notes(), until=depth + 4).status == "interrupted"
+    hosts.lose("b")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@searches("copies", 1, 2)
+def test_hosts_that_come_later_share_long_layers(
+    copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    options = options_of(search)
+    directory, hosts.copies, hosts.chosen = new_run(tmp_path, options), copies, ["a", "b"][:copies]
+    lost = Counter[str]()
+
+    def lose_now_and_then(task: str, host: str, request: HostRequest) -> None:
+        if len(request.hosts) == 3 and task in ("host-take", "host-send", "host-settle") and not lost[task + host]:
+            lost[task + host] += 1
+            hosts.restart(host)
+            raise HostLostError(f"{host} is lost")
+
+    hosts.then = lose_now_and_then
+    assert driven(directory, resources_of(monkeypatch, search[0]), Notes()).status == "complete"
+    with RunStore(directory) as store:
+        dealt = Keepers.of(store, hosts).dealt
+    counts = [dealt.owners.count(place) for place in range(3)]
+    assert dealt.hosts == NAMES
+    assert max(counts) - min(counts) <= 1
+    assert_as_a_plain_search(directory, options, hosts)
+    assert {task[:-1] for task in lost} == {"host-take", "host-send", "host-settle"}
+
+
+def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+    directory, hosts.copies, hosts.chosen, hosts.leaving = new_run(tmp_path, options), 1, ["a"], {"a"}
+    assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
+    assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["b", "c"]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+# Who has what
+
+
+@given(st.integers(2, 8), st.integers(1, 20), st.booleans(), st.data())
+def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
+    count: int, each: int, copied: bool, data: st.DataObject
+) -> None:
+    names, owners = [f"host-{number}" for number in range(count)], [n % count for n in range(count * each)]
+    dealt = Dealt(names, b"", owners, copies_of(owners, count) if copied else [])
+    while len(dealt.hosts) > 1:
+        host = data.draw(st.sampled_from(dealt.hosts))
+        kept = {number: dealt.hosts[owner] for number, owner in enumerate(dealt.owners)}
+        copies = {number: dealt.hosts[copy] for number, copy in enumerate(dealt.copies)}
+        after = dealt.moved(dealt.from_host(host)).without(host)
+        assert after.hosts == [name for name in dealt.hosts if name != host]
+        for number, owner in enumerate(after.owners):
+            expected = kept[number] if kept[number] != host else copies.get(number, after.hosts[owner])
+            assert after.hosts[owner] == expected
+        due = {number for number in range(len(owners)) if copied and host in (kept[number], copies[number])}
+        assert {*after.due} == (due if len(after.hosts) > 1 else set())
+        for number, copy in enumerate(after.copies):
+            assert (copy == NOBODY) == (len(after.hosts) == 1)
+            assert copy != after.owners[number]
+        counts = [after.owners.count(place) for place in range(len(after.hosts))]
+        # Whoever has the copy takes over, however much that host keeps already.
+        assert copied or max(counts) - min(counts) <= 1
+        dealt = Dealt(after.hosts, b"", after.owners, after.copies)
+
+
+@given(st.integers(2, 9), st.integers(1, 40))
+def test_copies_lie_at_all_other_hosts_evenly(hosts: int, ranges: int) -> None:
+    owners = [number % hosts for number in range(ranges)]
+    copies = copies_of(owners, hosts)
+    assert all(0 <= copy < hosts and copy != owner for copy, owner in zip(copies, owners, strict=True))
+    counts = [copies.count(host) for host in range(hosts)]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_a_host_whose_copies_are_not_there_yet_is_needed() -> None:
+    dealt = Dealt(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0])
+    assert dealt.dispensable() == {"a", "b", "c"}
+    assert dealt.moved(dealt.from_host("a")).without("a").dispensable() == set()
+    assert Dealt(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0], [1]).dispensable() == {"a", "c"}
+    assert Dealt(["a"], b"", [0], [NOBODY]).dispensable() == set()

@@ -1,0 +1,200 @@
+"""Hosts of this process, which keep the layers of runs that tests make: any of them can be lost at any request."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import hakoiri.coordinator.runs.drive as driving
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors import hosts as executors_hosts
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs import collect
+from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.coordinator.steps import hosted
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import LayerRecord, State
+from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.depots import Depots
+from tests.support.engine import MANNERS, assert_as_expected
+from tests.system.servers import RedisServer
+
+NAMES = ["a", "b", "c"]
+
+
+class Killed(BaseException):
+    """What ends a host in the midst of its work."""
+
+
+class Notes(SilentObserver):
+    """Keeps what a user is told."""
+
+    def __init__(self) -> None:
+        self.texts = list[str]()
+
+    def note(self, text: str, *steps: Step) -> None:
+        """Keep it."""
+        self.texts.append(text)
+
+
+class NearHosts(HostPool):
+    """Hosts of this process, over a real Redis. After each request `then` is called with its task and its host."""
+
+    def __init__(self, directory: Path, server: RedisServer) -> None:
+        self._directory, self._server, self._near = directory, server, 0
+        self._hosts = {name: Host(directory / name, 2) for name in NAMES}
+        self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
+        self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
+        self._tuning, self.copies, self.leaving = DEFAULT, 1, set[str]()
+        self.gone = set[str]()
+        self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
+
+    def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
+        """The same for another session."""
+        self.puzzle, self._observer, self._near = puzzle, observer, self._near + 1
+        return self
+
+    def choose(self) -> list[str]:
+        """Those that were not lost for good."""
+        return self.chosen
+
+    def living(self) -> dict[str, HostBeat]:
+        """All of them, for those are back."""
+        return {name: HostBeat("", 2, "") for name in self._hosts}
+
+    def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
+        """They live, and their messages lie in the Redis of the queue; but for those that are gone."""
+        if missing := {*names} & self.gone:
+            if len(missing) == 1 and missing <= {*dispensable}:
+                raise HostGoneError(*missing)
+            raise StopRun("interrupted", f"{missing} would be waited for")
+        return self.living()
+
+    def joining(self, members: Sequence[str]) -> list[str]:
+        """The others that are there."""
+        return sorted({*self._hosts} - {*members} - self.leaving)
+
+    def add(self, name: str) -> None:
+        """Start another host."""
+        self._hosts[name] = Host(self._directory / name, 2)
+
+    def draining(self, living: Mapping[str, HostBeat]) -> set[str]:
+        """Those that are to leave."""
+        return self.leaving
+
+    def ask(self, task: str, requests: Mapping[str, Arrays], living: Mapping[str, HostBeat]) -> dict[str, list[Array]]:
+        """As `HostPool.ask`, one host after the other."""
+        answers = {}
+        for name, arrays in requests.items():
+            try:
+                answers[name] = self.perform(task, name, arrays, str(self._near))
+            except Killed:
+                self.restart(name)
+                raise HostLostError(f"host {name} was started again") from None
+            except PayloadError as error:
+                raise HostLostError(f"host {name}: {error}") from error
+            except Exception as error:
+                raise WorkerError(f"host {name}: {error}") from error
+            self.asked[task] += 1
+            self.then(task, name, HostRequest.of(arrays))
+        return answers
+
+    def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
+        """The answer of one host to a request of some session."""
+        return self._hosts[name].perform(task, self.puzzle, session, arrays, Depots(self._server.client))
+
+    def restart(self, name: str) -> None:
+        """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
+        self._hosts[name].close()
+        for path in self.spill_files(name):
+            with path.open("ab") as file:
+                file.write(b"written, and never synced")
+        self._hosts[name] = Host(self._directory / name, 2)
+
+    def lose(self, name: str) -> None:
+        """Lose a host and its disk."""
+        self._hosts.pop(name).close()
+        shutil.rmtree(self._directory / name)
+        self.gone.add(name)
+
+    def spill_files(self, name: str) -> Iterator[Path]:
+        """The spill files of a host."""
+        return self._directory.glob(f"{name}/run-*/{SPILL_FOLDER}/*")
+
+    def close(self) -> None:
+        """End all of them."""
+        for host in self._hosts.values():
+            host.close()
+
+
+@contextmanager
+def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+    """Three hosts of two threads, which keep all runs while the block runs."""
+    with RedisServer(tmp_path / "redis") as server, closing(NearHosts(tmp_path / "hosts", server)) as found:
+
+        @contextmanager
+        def with_hosts(puzzle: Puzzle, *arguments: Any) -> Iterator[ComputeContext]:
+            with open_context(puzzle, *arguments) as context:
+                yield replace(context, hosts=found.for_run(puzzle, context.observer))
+
+        monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+        # Nobody waits, and there are few enough ranges.
+        monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(hosted, "_RANGES", 6)
+        monkeypatch.setattr(driving, "open_context", with_hosts)
+        monkeypatch.setattr(collect, "open_keepers", lambda store, *_: Keepers.of(store, found))
+        yield found
+
+
+def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float = -1.0) -> Resources:
+    """Those by which each range is a round, or each layer one, and made by hosts; nobody waits for a disk."""
+    context = vars(driving)["open_context"]
+    resources = MANNERS["durable"].take(monkeypatch, layout)
+    monkeypatch.setattr(driving, "open_context", context)
+    return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
+
+
+def driven(directory: Path, resources: Resources, notes: Notes, until: int | None = None) -> State:
+    """The state after a session, which is stopped at a depth."""
+    return drive(directory, resources, _Until(until), notes)
+
+
+class _Until(Control):
+    """Stops a run at a depth."""
+
+    def __init__(self, depth: int | None) -> None:
+        super().__init__()
+        self._depth = depth
+
+    def made(self, record: LayerRecord) -> None:
+        """Return, or stop."""
+        super().made(record)
+        if record.depth == self._depth:
+            raise StopRun("interrupted", "deep enough")
+
+
+def assert_as_a_plain_search(directory: Path, options: dict[str, str], hosts: NearHosts) -> None:
+    """The run, brought home, has its layers and nothing else, and its hosts have nothing."""
+    hosts.then = lambda *_: None
+    assert collect_run(directory, "", Control(), SilentObserver()) > 1
+    assert_as_expected(directory, options)
+    with RunStore(directory) as store:
+        assert (store.read(META, ROUND_KEY), store.read(META, HOSTS_KEY)) == (None, None)

@@ -1,0 +1,118 @@
+"""Hosts that leave a run for good, in its midst or when it is complete: others keep what they kept."""
+
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.worker.transport.connection import living_hosts
+from tests.system.helpers import Finished, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer
+from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing, stopped
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def hosts(hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path) -> Iterator[Hosts]:
+    """Three hosts of one thread, the second with a data Redis of its own."""
+    with ExitStack() as stack:
+        found = Hosts(hakoiri, redis_server.url, tmp_path / "hosts", stack)
+        for number, options in enumerate([(), ("--data-redis", "auto"), ()]):
+            found.start(number, *options)
+        yield found
+
+
+def keepers(hakoiri: Hakoiri) -> list[str]:
+    """The hosts of the run."""
+    with Ledger(hakoiri.run_directory()) as ledger:
+        return ledger.keepers()
+
+
+def await_absence(hosts: Hosts, host: str) -> None:
+    """Return when a host that has ended is no more said to live."""
+    with redis.Redis.from_url(hosts.url) as client:
+        wait_until(lambda: host not in living_hosts(client), what="its absence")
+
+
+def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> tuple[Finished, Finished]:
+    """How a drain has ended that waits for a run, which stood still, and how the run has."""
+    drain = hakoiri.start("drain", host, "--redis", hosts.url, "--json")
+    drain.wait_for("is being made: its ranges move before its next layer")
+    running.send(signal.SIGCONT)
+    drained, finished = drain.finish(), running.finish()
+    assert drained.code == 0, drained
+    return drained, finished
+
+
+def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running, lost = standing(hakoiri, hosts, AFTER_LAYER, "--copies", "2"), hosts.name(1)
+    assert lost in keepers(hakoiri)
+    hosts.started[1].supervisor.end()
+    shutil.rmtree(hosts.store(1))
+    await_absence(hosts, lost)
+    # Else it would be waited for for a minute.
+    drained, finished = drained_by(hakoiri, hosts, lost, running)
+    assert drained.json == {"host": lost, "runs": [finished.json["run"]]}
+    assert len(keepers(hakoiri)) == 2
+    assert finished.code == 0, finished
+    assert f"host {lost} is away: others take over its 16 ranges from their copies" in finished.stderr
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
+
+
+def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    running, names = standing(hakoiri, hosts, AFTER_LAYER), [hosts.name(number) for number in range(3)]
+    _, finished = drained_by(hakoiri, hosts, names[2], running)
+    assert not list(hosts.store(2).glob("run-*"))
+    assert (finished.code, keepers(hakoiri)) == (0, sorted(names[:2])), finished
+    told = hakoiri.here("drain", names[0], "--redis", hosts.url).stdout
+    assert f"{names[0]} keeps nothing of 1 run; it may be stopped" in told
+    assert keepers(hakoiri) == [names[1]]
+    assert not list(hosts.store(0).glob("run-*"))
+    refused = hakoiri("drain", names[1], "--redis", hosts.url, check=False)
+    assert (refused.code, "there is none to take over" in refused.error) == (1, True)
+    assert "no host nobody keeps any run" in hakoiri.here("drain", "nobody", "--redis", hosts.url, check=False).error
+    # One that is started again may keep runs again, and others are still left out.
+    hosts.started[0].supervisor.end()
+    hosts.start(0)
+    hakoiri("drain", names[1], "--redis", hosts.url)
+    assert keepers(hakoiri) == [names[0]]
+    run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts.arguments())["run"]
+    assert [host["host"] for host in hakoiri.ask("status", run)["places"]["kept"]["hosts"]] == [names[0]]
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
+
+
+@pytest.mark.slow
+def test_answers_of_a_run_with_copies_need_not_all_hosts(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts.arguments("--copies", "2"))["run"]
+    env = {"HAKOIRI_REDIS": hosts.url}
+    known = hakoiri.ask("path", run, "--to", "farthest", env=env)
+    lost = hosts.name(0)
+    hosts.started[0].supervisor.end()
+    await_absence(hosts, lost)
+    assert hakoiri.ask("path", run, "--to", "farthest", env=env) == known
+    hosts.started[2].supervisor.end()
+    refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
+    assert (refused.code, "do not answer" in refused.error) == (1, True)
+    refused = hakoiri.here("drain", lost, "--redis", hosts.url, check=False)
+    assert (refused.code, f"{hosts.name(2)}, who keep run {run}, too, do not answer" in refused.error) == (1, True)
+
+
+@pytest.mark.slow
+def test_the_disk_of_a_host_that_lost_its_part_is_told_with_what_to_do(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    stopped(hakoiri, hosts, signal.SIGINT, "--copies", "2")
+    run, lost = hakoiri.run_directory().name, hosts.name(2)
+    hosts.started[2].supervisor.end()
+    (part,) = hosts.store(2).glob("run-*")
+    shutil.rmtree(part)
+    hosts.start(2)
+    refused = hakoiri.here("resume", run, "--redis", hosts.url, check=False)
+    assert f"of which others have copies; have them take over with 'hakoiri drain {lost}'" in refused.error, refused
+    hakoiri.here("drain", lost, "--redis", hosts.url)
+    hakoiri.here("resume", run, "--redis", hosts.url)
+    assert_as_by_threads(hakoiri, hosts, run, *TILES)

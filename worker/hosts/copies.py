@@ -1,0 +1,180 @@
+"""Copies of other hosts' ranges, and ranges that change hands: blocks that are sent, kept and adopted as they are.
+
+send:    own blocks of some ranges and layers -> messages -> the receiver's copies, a store beside that of its part
+adopt:   copies of ranges that are own now -> the part's store
+"""
+
+import shutil
+import threading
+import zlib
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hakoiri.storage.engine.files import flush
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound, join_blocks
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import begin_books
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Manifest, State
+from hakoiri.storage.names import BLOCKS, LAYERS, number_key, split_block_key
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
+from hakoiri.worker.hosts.requests import HostRequest, HostSent
+from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.depots import Depots
+
+COPIES_FOLDER, _HALF = "copies", "making"
+#: Blocks read at a time.
+_AT_ONCE = 8
+
+
+def begin_part(directory: Path, manifest: Manifest) -> None:
+    """Make the store of a part of a run, which is there as a whole or not at all."""
+    half = directory.parent / _HALF
+    shutil.rmtree(half, ignore_errors=True)
+    with translated(directory):
+        half.mkdir()
+        begin_books(half, manifest, State(), {})
+        half.rename(directory)
+        flush(directory.parent)
+
+
+class Copies(RunStore):
+    """The blocks of other hosts' ranges in the directory of a part; it has no layers. Any thread may `take_in`."""
+
+    def __init__(self, part: Path, manifest: Manifest, most_staged: int) -> None:
+        directory = part / COPIES_FOLDER
+        if not directory.exists():
+            begin_part(directory, manifest)
+        super().__init__(directory, writable=True)
+        self._most_staged, self._lock = most_staged, threading.Lock()
+
+    def take_in(self, depth: Depth, coded: Coded) -> None:
+        """Keep blocks of a layer; `PayloadError` if one of them is damaged."""
+        if not all(is_sound(block, self.layout) for block in coded.blocks(depth)):
+            raise PayloadError(f"a message of another host has damaged blocks of layer {depth}")
+        with self._lock:
+            self.stage_blocks(depth, coded)
+            if self.staged_bytes > self._most_staged:
+                self.commit(self.state)
+
+    def finish(self) -> None:
+        """Make all that was taken in, or erased, durable."""
+        with self._lock:
+            self.commit(self.state)
+
+    def settle(self, own: RunStore, request: HostRequest) -> Array:
+        """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
+
+        What is to be neither is dropped. Return [size, two lanes of the digest] of each layer of the part, as uint64.
+        Raises `DamagedError`.
+        """
+        records, left = list[LayerRecord](), list[bytes]()
+        for depth in range(request.first, request.depth + 1):
+            here = {name: _range_of(name, request) for name in self.names(BLOCKS, number_key(depth))}
+            records.append(self._settle(own, depth, here, request))
+            left += [name for name, number in here.items() if number not in request.copied]
+            if own.staged_bytes + self.staged_bytes > self._most_staged or depth == request.depth:
+                # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
+                self.finish()
+                own.commit(replace(own.state, depth=max(own.state.depth, depth)))
+                for name in left:
+                    self.erase(BLOCKS, name)
+                self.finish()
+                left.clear()
+        return np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64)
+
+    def _settle(self, own: RunStore, depth: Depth, here: dict[bytes, int], request: HostRequest) -> LayerRecord:
+        """Stage a layer: copies that become own blocks, own blocks that become copies or go, the record."""
+        there = {name: _range_of(name, request) for name in own.names(BLOCKS, number_key(depth))}
+        known = own.read(LAYERS, number_key(depth)) is not None
+        record = own.layer_record(depth) if known else LayerRecord(depth, 0, digest_text(NOTHING), 0, 0, 0, 0)
+        # Some may be there since an attempt that was broken off.
+        coming = [name for name, number in here.items() if number in request.mine and name not in there]
+        going = [name for name, number in there.items() if number not in request.mine]
+        for name in coming:
+            value = self.read(BLOCKS, name) or b""
+            record = _changed(record, self, name, value, 1)
+            own.stage(BLOCKS, name, value)
+        for name in going:
+            value = own.read(BLOCKS, name) or b""
+            record = _changed(record, own, name, value, -1)
+            own.erase(BLOCKS, name)
+            if there[name] in request.copied:
+                self.stage(BLOCKS, name, value)
+        if coming or going or not known:
+            names = sorted({*there, *coming} - {*going})
+            record = replace(record, index=zlib.crc32(b"".join(names)))
+            own.stage_layer(record)
+        return record
+
+
+def _range_of(name: bytes, request: HostRequest) -> int:
+    """The range of a block: none has keys of two."""
+    return bisect_right(request.cuts.cuts, split_block_key(name)[1])
+
+
+def _changed(record: LayerRecord, store: RunStore, name: bytes, value: bytes, sign: int) -> LayerRecord:
+    """The record of a layer with a block more, or less if `sign` is -1."""
+    keys = store.decode(Block(*split_block_key(name), count_of(value), value))
+    one, two = (sign * lane for lane in lanes_of(keys))
+    return replace(
+        record, size=record.size + sign * len(keys), digest=digest_text(add_lanes(lanes_in(record.digest), (one, two))),
+        stored_bytes=record.stored_bytes + sign * (len(name) + len(value)),
+    )  # fmt: skip
+
+
+class Transfer:
+    """Own blocks on their way to other hosts, and theirs to this one, in one attempt of one session."""
+
+    def __init__(self, own: RunStore, copies: Copies, depots: Depots, request: HostRequest, session: str) -> None:
+        self._own, self._copies, self._request, self._session = own, copies, request, session
+        mail, layers = Mail(depots, request, session), request.depth - request.first + 1
+        self._outbox = Outbox(mail.send, request.targets * layers, len(request.hosts), request.me)
+        self._inbox = Inbox(mail.receive, self._take_in, own.layout)
+
+    def is_asked(self, request: HostRequest, session: str) -> bool:
+        """Whether a request goes on with this attempt."""
+        mine = self._session, self._request.depth, self._request.attempt
+        return mine == (session, request.depth, request.attempt)
+
+    def send(self) -> HostSent:
+        """Send own blocks; return when all are on their way."""
+        request, own = self._request, self._own
+        leaving = sorted(number for number in request.mine if request.targets[number] not in (-1, request.me))
+        for depth in range(request.first, request.depth + 1):
+            firsts = own.first_keys(depth)
+            for number in leaving:
+                first, end = (bisect_left(firsts, key) for key in request.cuts.bounds(number))
+                for begin in range(first, end, _AT_ONCE):
+                    blocks = own.coded(depth, firsts[begin : min(begin + _AT_ONCE, end)])
+                    self._outbox.put(self._number(depth, number), join_blocks(blocks, own.layout))
+        self._outbox.flush()
+        return HostSent(self._outbox.sent, self._outbox.sent_bytes)
+
+    def finish(self, expected: list[int]) -> None:
+        """Return when so many messages of each host are durable."""
+        self._inbox.await_all(expected, PATIENCE_SECONDS)
+        self._inbox.close()
+        self._copies.finish()
+
+    def close(self) -> None:
+        """Take and send no messages any more."""
+        self._inbox.close()
+        self._outbox.give_up()
+
+    def _number(self, depth: Depth, number: int) -> int:
+        """What a message says in place of the number of a range: it may have blocks of several layers."""
+        return (depth - self._request.first) * len(self._request.targets) + number
+
+    def _take_in(self, number: int, coded: Coded) -> None:
+        request = self._request
+        layer, number = divmod(number, len(request.targets))
+        if not 0 <= layer <= request.depth - request.first or request.targets[number] != request.me:
+            raise PayloadError(f"a message of another host has blocks of range {number}, which are not awaited")
+        self._copies.take_in(request.first + layer, coded)

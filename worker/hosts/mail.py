@@ -1,0 +1,49 @@
+"""The lists of messages by which hosts send each other blocks, each in the data Redis of its receiver."""
+
+from time import monotonic, sleep
+
+import redis
+
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.hosts.wire import Message
+from hakoiri.worker.transport.connection import get_popped
+from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.names import inbox_key
+
+#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
+PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 0.2
+#: The most bytes of a message, which has a layer's blocks of several ranges.
+_MOST_MESSAGE = 1 << 28
+#: What Redis keeps of messages that nobody takes, in seconds.
+_KEEP_SECONDS = 900
+
+
+class Mail:
+    """The lists of messages to the hosts of a request, in its attempt of a session."""
+
+    def __init__(self, depots: Depots, request: HostRequest, session: str) -> None:
+        self._depots, self._numbers, self._me = depots, request.depots, request.me
+        self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
+
+    def send(self, owner: int, message: bytes) -> None:
+        """Leave a message in the data Redis of its receiver; waits while that is full."""
+        until = monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                with self._depots.reach(self._numbers[owner]) as connection:
+                    pipeline = connection.pipeline(transaction=False)
+                    pipeline.rpush(self._names[owner], message)
+                    pipeline.expire(self._names[owner], _KEEP_SECONDS)
+                    pipeline.execute()
+                    return
+            except redis.exceptions.OutOfMemoryError as error:
+                if monotonic() > until:
+                    raise PayloadError("the data Redis of another host stays full") from error
+                sleep(_PAUSE_SECONDS)
+
+    def receive(self) -> Message | None:
+        """The next message in the own data Redis, or ``None`` where there is none for a moment."""
+        with self._depots.reach(self._numbers[self._me], _MOST_MESSAGE) as connection:
+            return get_popped(connection, self._names[self._me], _LOOK_SECONDS)
