@@ -149,6 +149,8 @@ def test_workers_know_the_puzzles_that_they_were_told(
     told = {FILES: str(tmp_path / "jugs.py")}
     with started_workers(hakoiri, redis_server.url, 1, told):
         assert hakoiri.json("run", word, *farmed)["digest"] == digest
+        verified = hakoiri("verify", "last", "--full", "--redis", redis_server.url)
+        assert not re.search("left out|works alone", verified.stderr), verified
     worker = hakoiri.start("worker", "--puzzle", word, "--redis", redis_server.url)
     worker.wait_for("1 worker processes")
     assert "puzzle jugs.py:Jugs, digest " in worker.stderr
@@ -174,6 +176,9 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     failed = hakoiri("verify", "last", "--full", *redis, check=False)
     assert re.search(r"task derive failed on worker [^:]+:", failed.error)
     assert "row of row.py: expand of 0xd failed: line 23, ValueError: lost" in failed.error
+    failed = hakoiri("run", written(tmp_path, text, "Row"), "--whole", *redis, *farmed, check=False)
+    assert re.search(r"task forest failed on worker [^:]+: row of row.py: expand of 0xd failed", failed.error)
+    assert hakoiri.ask("status", "last")["status"] == "failed"
 
 
 @pytest.mark.slow

@@ -97,8 +97,10 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
         assert getattr(space, name) in (None, summary[name]), name
     assert (summary["status"], summary["exhausted"]) == ("complete", "--until-goal" not in space.words)
     if way.hosts:
-        told = hakoiri.ask("status", "last")["places"]["kept"]
-        spilled = sum(host["spilled"] for host in told["hosts"]) if told else 0
+        places = hakoiri.ask("status", "last")["places"]
+        # All that are made of another layer, also the empty one after the last.
+        assert places["layers"]["hosts"]["layers"] >= summary["depth"]
+        spilled = sum(host["spilled"] for host in places["kept"]["hosts"])
     if space.spills or not way.spilling:
         expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
