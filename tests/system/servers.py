@@ -10,12 +10,15 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Self
+from unittest.mock import patch
 
 import psutil
 import redis
 
+from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.parent import end_with
+from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
@@ -213,6 +216,20 @@ def started_workers(
             supervisor, "worker processes for", lambda: len(living_workers(client).keys() - known.keys()) >= count
         ):
             yield Workers(supervisor, url)
+
+
+@contextmanager
+def by_workers() -> Iterator[None]:
+    """What is asked in this process during the block is done by workers: the answers of some count."""
+    answered, take = list[str](), RemoteExecutor._counted
+
+    def counted(executor: RemoteExecutor, worker: str, result: list[Array]) -> list[Array]:
+        answered.append(worker)
+        return take(executor, worker, result)
+
+    with patch.object(RemoteExecutor, "_counted", counted):
+        yield
+    assert answered, "no worker did anything"
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from tests.system.helpers import (
     Hakoiri,
     wait_until,
 )
-from tests.system.servers import RedisServer, Workers, comes_out_right, held_run
+from tests.system.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
 
 SLOW = pytest.mark.slow
 #: In some dozens of chunks.
@@ -59,7 +59,8 @@ def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, fi
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0", "--chunk", "5000")
+    with by_workers():
+        found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0", "--chunk", "5000")
     for name in ("configurations", "components", "edges", "digest"):
         assert found[name] == finished.counted[name], name
     assert (found["configurations"], found["components"]) == (KNOWN["configurations"], KNOWN["components"])
@@ -97,8 +98,9 @@ def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) 
 @pytest.mark.parametrize("metric", [pytest.param("straight", marks=SLOW), "finger"])
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
     arguments = ("run", "klotski", "-o", f"metric={metric}", "--whole")
-    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0", "--chunk", "10000")
-    assert by_workers["digest"] == hakoiri.ask(*arguments)["digest"]
+    with by_workers():
+        found = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0", "--chunk", "10000")
+    assert found["digest"] == hakoiri.ask(*arguments)["digest"]
 
 
 # The same digests however it is cut
@@ -127,9 +129,11 @@ def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hak
 def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
     space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
     expected = hakoiri.ask(*space)["digest"]
-    for resources in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
-        found = hakoiri.ask(*space, "--chunk", chunk, "--farm-from", "0", *resources)
-        assert found["digest"] == expected, resources
+    cut = (*space, "--chunk", chunk, "--farm-from", "0")
+    with by_workers():
+        assert hakoiri.ask(*cut, "--redis", farm.url)["digest"] == expected
+    for threads in ("1", "3"):
+        assert hakoiri.ask(*cut, "--workers", threads)["digest"] == expected, threads
 
 
 @pytest.mark.parametrize("count", ["2", *(pytest.param(count, marks=SLOW) for count in ("1", "3"))])
@@ -142,6 +146,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
     comes_out_right(running, finished)
+    assert any(host["workers"] for host in hakoiri.ask("status", "last")["places"]["hosts"])
     assert not psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1]
 
 

@@ -14,7 +14,7 @@ from hakoiri.coordinator.deals.hunt_plan import Record
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
 from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers
+from tests.system.servers import Workers, by_workers
 
 SMALL = ("hunt", "gap", "-o", "ranks=3", "--legs", "4")
 LONG = ("hunt", "gap", "-o", "ranks=5", "--time", "1h")
@@ -143,6 +143,7 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
 
 
 def test_rq_workers_hunt_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
-    farmed = hakoiri.ask(*SMALL, "--redis", farm.url)
+    with by_workers():
+        farmed = hakoiri.ask(*SMALL, "--redis", farm.url)
     alone = hakoiri.ask(*SMALL, data=tmp_path / "other")
     assert without_times(farmed) == without_times(alone)

@@ -2,7 +2,7 @@
 
 import random
 import signal
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from tests.support.searching import essence
 from tests.support.seeds import seeds
 from tests.support.spaces import small_slabs
 from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers
+from tests.system.servers import Workers, by_workers
 
 #: Little for all configurations of Hakoiri-musume, enough for what is proved of its largest component.
 _SHORT = 5_000_000
@@ -54,7 +54,7 @@ def test_workers_find_what_threads_find(
 ) -> None:
     small_slabs(monkeypatch, 4_096)
     resources = Resources(farm.url, memory=_SHORT, chunk=20_000, farm_from=1, tuning=Tuning(most_range=5 * 4_096))
-    with census(data=tmp_path, resources=resources) as run:
+    with by_workers(), census(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
         directory = run.store.directory
@@ -87,7 +87,8 @@ def test_workers_and_threads_search_from_every_configuration_of_a_census_again(
     for executor, resources in ((ThreadExecutor, Resources()), (RemoteExecutor, Resources(farm.url))):
         asked: list[str] = []
         before_call(monkeypatch, executor, "map", lambda _, task, *rest, asked=asked: asked.append(task))
-        report = verify_directory(directory, True, resources, Control(), SilentObserver())
+        with by_workers() if resources.redis else nullcontext():
+            report = verify_directory(directory, True, resources, Control(), SilentObserver())
         assert (report.ok, report.checked["components"]) == (True, 1), report
         assert "searches" in asked
     with RunStore(directory, writable=True) as store:
@@ -105,7 +106,8 @@ def test_workers_verify_layers_as_this_process_does(
     with explore("pancakes", {"n": "6"}, data=tmp_path) as run:
         directory, layer = run.store.directory, run.layer(3)
     far, here = Resources(farm.url, chunk=50, farm_from=1), Resources()
-    reports = [verify_directory(directory, full, each, Control(), SilentObserver(), seed=5) for each in (far, here)]
+    with by_workers():
+        reports = [verify_directory(directory, full, each, Control(), SilentObserver(), seed=5) for each in (far, here)]
     assert reports[0] == reports[1]
     assert reports[0].ok
     with RunStore(directory, writable=True) as store:

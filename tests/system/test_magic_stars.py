@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.system.helpers import Hakoiri, Running, wait_until
-from tests.system.servers import Workers
+from tests.system.servers import Workers, by_workers
 
 #: Orbits by the 2n symmetries of the figure. Up to 8 points published; all by two independent programs.
 ORBITS = {5: 0, 6: 80, 7: 72, 8: 112, 9: 3_014, 10: 10_882, 11: 53_528, 12: 396_930}
@@ -115,7 +115,8 @@ def test_killed_and_resumed(number: int, kills: int, chunk: str, hakoiri: Hakoir
 def test_the_service_drives_a_tree(hakoiri: Hakoiri, farm: Workers) -> None:
     queued = hakoiri.ask("enqueue", "magic-star", "-o", "points=7", "--farm-from", "1")["run"]
     assert hakoiri.ask("status", queued)["status"] == "queued"
-    hakoiri.here("coordinator", "--redis", farm.url, "--burst")
+    with by_workers():
+        hakoiri.here("coordinator", "--redis", farm.url, "--burst")
     row = hakoiri.ask("status", queued)
     assert (row["status"], row["solutions"], row["orbits"]) == ("complete", 1_008, 72)
     assert [each["mode"] for each in hakoiri.ask("runs")["runs"]] == ["tree"]

@@ -16,7 +16,7 @@ from hakoiri.storage.names import run_directories
 from hakoiri.storage.results.rows import read_arrays
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers
+from tests.system.servers import Workers, by_workers
 
 LARGE = random_board(80, 3, 4)
 
@@ -98,10 +98,11 @@ def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_pat
     assert exact(farmed) == (known.score, known.moves, known.boards)
     large = written(random_board(14, 1, 4).text(), tmp_path / "large.txt")
     line = ("optimise", "nakuron", "--from", large, "--width", "50", "--rounds", "1")
-    by_workers = hakoiri.ask(*line, "--redis", farm.url, data=tmp_path / "farmed")
+    with by_workers():
+        farmed = hakoiri.ask(*line, "--redis", farm.url, data=tmp_path / "farmed")
     by_threads = hakoiri.ask(*line)
     for name in ("run", "score", "moves", "sequence", "moves_tried", "rounds"):
-        assert by_workers[name] == by_threads[name]
+        assert farmed[name] == by_threads[name]
     assert hakoiri.ask("replay", "nakuron", large, by_threads["sequence"])["score"] == by_threads["score"]
 
 
