@@ -12,6 +12,8 @@ import pytest
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import HOLDER_FILE, META, ROUND_KEY
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
@@ -127,11 +129,18 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
 ) -> None:  # fmt: skip
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     directory, notes, resources = new_run(tmp_path, options), Notes(), resources_of(monkeypatch, layout)
+    kept = list[bytes | None]()
+
+    def see_what_is_kept(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-expand" and not kept and any("cannot go back" in text for text in notes.texts):
+            shutil.copytree(directory, tmp_path / "then", ignore=shutil.ignore_patterns("lock.mdb", HOLDER_FILE))
+            with RunStore(tmp_path / "then") as store:
+                kept.append(store.read(META, ROUND_KEY))
 
     def strike(task: str, host: str, request: HostRequest) -> None:
         files = list(hosts.spill_files("b"))
         if task == "host-keep" and host == "c" and files:
-            hosts.then = lambda *_: None
+            hosts.then = see_what_is_kept
             if harm == "gone":
                 shutil.rmtree(files[0].parent)
                 hosts.restart("b")
@@ -148,6 +157,8 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     assert driven(directory, resources, notes).status == "complete"
     (text,) = [text for text in notes.texts if "cannot go back" in text]
     assert text.startswith("b cannot go back: layer ")
+    # The rounds of the first beginning were forgotten for good before any host began again.
+    assert kept == [None]
     assert_as_a_plain_search(directory, options, hosts)
 
 

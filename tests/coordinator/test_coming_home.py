@@ -1,0 +1,103 @@
+"""Runs brought home from hosts: in pieces, and checked; and what hosts say of layers that cannot be."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.runs import collect
+from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.names import BLOCKS, number_key
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array, read_answer
+from hakoiri.worker.tasks import Array, Arrays
+from tests.support.engine import assert_as_expected, new_run
+from tests.support.near_hosts import NAMES, NearHosts, Notes, driven, near_hosts, resources_of
+from tests.support.searching import ImpatientControl
+
+pytestmark = pytest.mark.timeout(120)
+OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+    """Three hosts of two threads, which keep all runs."""
+    with near_hosts(tmp_path, monkeypatch) as found:
+        yield found
+
+
+@pytest.fixture
+def directory(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A complete run that its hosts keep."""
+    directory = new_run(tmp_path, OPTIONS)
+    assert driven(directory, resources_of(monkeypatch, "u64", 60.0), Notes()).status == "complete"
+    return directory
+
+
+def test_who_is_stopped_while_a_run_comes_home_brings_the_rest_later(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped between layers and in their midst, each block being committed as it comes."""
+    monkeypatch.setattr(collect, "_AT_ONCE", 1)
+    monkeypatch.setattr(collect, "_STAGED_BYTES", 0)
+    left, halves, keepers = list[int](), 0, True
+    while keepers:
+        with suppress(StopRun):
+            collect_run(directory, "", ImpatientControl(9 + len(left)), SilentObserver())
+        with RunStore(directory) as store:
+            away = [record.depth for record in store.layer_records() if record.hosted]
+            halves += bool(away and store.names(BLOCKS, number_key(away[0])))
+            left.append(len(away))
+            keepers = bool(store.keepers())
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) > 4
+    assert halves > 1
+    assert_as_expected(directory, OPTIONS)
+
+
+def test_a_host_that_gives_other_keys_than_it_made_is_found_out(directory: Path, tmp_path: Path) -> None:
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        before, record = store.layer_records()[3:5]
+        store.stage_layer(replace(record, digest=before.digest))
+        store.commit(store.state)
+    with pytest.raises(ContradictionError, match="layer 4: what its hosts give has another digest"):
+        collect_run(directory, "", Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert next(each.depth for each in store.layer_records() if each.hosted) == 4
+    # Nobody has dropped what is not at home.
+    assert [path.parent.name for path in sorted(tmp_path.glob("hosts/*/run-*"))] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (lambda told: {"size": told.size - 1}, ContradictionError, "its hosts have"),
+        (lambda told: {"sent": told.sent[1:]}, PayloadError, "it knows other hosts"),
+    ],
+    ids=["size", "hosts"],
+)
+def test_what_a_host_says_of_a_layer_must_fit_what_is_known(
+    change: Callable[[HostExpanded], dict[str, Any]], error: type[Exception], said: str, hosts: NearHosts,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    begun, perform = new_run(tmp_path, OPTIONS), hosts.perform
+
+    def lie(task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
+        answer = perform(task, name, arrays, session)
+        if (task, name, HostRequest.of(arrays).depth) != ("host-expand", "b", 5):
+            return answer
+        told = read_answer(HostExpanded, answer[0])
+        return [as_array(asdict(replace(told, **change(told))))]
+
+    monkeypatch.setattr(hosts, "perform", lie)
+    with pytest.raises(error, match=said):
+        driven(begun, resources_of(monkeypatch, "u64", 60.0), Notes())
+    with RunStore(begun) as store:
+        assert store.state.depth == 4
