@@ -108,9 +108,7 @@ class TaskWorker(SimpleWorker):
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
-    def __init__(
-        self, name: str, connection: redis.Redis, host: Host | None = None, until: float = math.inf
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, connection: redis.Redis, host: Host | None = None, until: float = math.inf) -> None:
         # A host takes what is for it alone.
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
