@@ -29,6 +29,8 @@ TILES = ("tiles", "-o", "rows=2", "-o", "columns=4")
         "+90m", "+1.5h", "+5400s", "+5400", f"{SOON:%s}", f"{SOON:%H:%M:%S}", f"{SOON:%Y-%m-%dT%H:%M:%S}",
         f"{SOON:%Y-%m-%d %H:%M:%S%z}", f"{SOON.astimezone(UTC):%Y%m%dT%H%M%SZ}",
     ],
+    # Names that no second changes, or the processes of the tests would not have the same ones.
+    ids=["minutes", "hours", "seconds", "number", "epoch", "clock", "local", "offset", "utc"],
 )  # fmt: skip
 def test_a_time_is_written_in_the_usual_ways(text: str) -> None:
     taken = (datetime.now(UTC) - NOW).total_seconds()
