@@ -22,8 +22,9 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
-#: Bytes of blocks that are kept for whoever asks for them again.
-_HELD_BYTES = 1 << 24
+#: Bytes of blocks that are kept for whoever asks for them again, and how many are fetched at once of those that are
+#: read one after the other: of 60 layers that are read side by side all stay until they are read.
+_HELD_BYTES, _AHEAD = 1 << 25, 8
 
 
 class _Index(NamedTuple):
@@ -61,7 +62,8 @@ class KeptBlocks:
         index = self._index(begin)
         first = bisect_left(index.names, begin)
         with self._lock:
-            self._fetch(index, first, first + most)
+            in_turn = first > 0 and index.names[first - 1] in self._values
+            self._fetch(index, first, first + most, _AHEAD if in_turn else 0)
             found = [(name, self._values[name]) for name in index.names[first : first + most]]
             while self._held > _HELD_BYTES:
                 self._held -= len(self._values.popitem(last=False)[1])
@@ -103,9 +105,11 @@ class KeptBlocks:
         needed = {n for n in {*numbers} if dealt.hosts[dealt.owners[n]] not in there and dealt.copy_of(n) == place}
         return own + [first for first, number in zip(copied, numbers, strict=True) if number in needed]
 
-    def _fetch(self, index: _Index, begin: int, end: int) -> None:
-        """Have the blocks of these numbers among the last that were used."""
+    def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:
+        """Have the blocks of these numbers among the last that were used; if one is missing, some more `ahead`."""
         wanted: dict[str, list[bytes]] = {}
+        if any(name not in self._values for name in index.names[begin:end]):
+            end = max(end, begin + ahead)
         for name, host in zip(index.names[begin:end], index.hosts[begin:end], strict=True):
             if name in self._values:
                 self._values.move_to_end(name)

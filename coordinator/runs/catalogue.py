@@ -5,7 +5,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -74,6 +74,7 @@ class RunStatus:
 
     `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it,
     and unless `served` there is none. `made_as` is another name by which it was made: it is a copy, or was renamed.
+    `keepers` are the hosts that keep its layers.
     """
 
     run: str
@@ -84,6 +85,7 @@ class RunStatus:
     served: bool = True
     fault: StorageError | None = None
     made_as: str = ""
+    keepers: Sequence[str] = ()
 
     @property
     def status(self) -> str:
@@ -221,7 +223,8 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
     taken = not awaited or holder is not None or served(directory.parent)
     with opening(directory) as store:
         other = store.made_as if store.made_as != store.manifest.run else ""
-        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, taken, made_as=other)
+        found = store.manifest, store.state, holder, awaited, taken
+        return RunStatus(directory.name, *found, made_as=other, keepers=store.keepers())
 
 
 def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:

@@ -7,8 +7,9 @@
 `layers` counts layers and their configurations, by who made them (`Maker`). `hosts` counts chunks by task; this
 process, where it does them for want of workers, is the host "".
 Hosts that keep ranges are in `kept`, each with its `ranges` and `threads`, and added up over all layers
-`configurations`, the bytes `stored`, `spilled` and `sent`, and the seconds that it `waited` for messages; `slowest` and
-`mean` are the seconds that the slowest host expanded in each layer, and all on the average.
+`configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds that it `waited` for others;
+`slowest` and `mean` are the seconds that the slowest host expanded in each layer, and all on the average. `worst` is
+the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}.
 `workers` are those that did any, in the session that had most of them. `audit`, where there was one, says how many
 chunks were made again, which workers were wrong, and which of the others have answered.
 
@@ -32,6 +33,7 @@ class Places:
         self._kept: dict[str, dict[str, float]] = {}
         #: The seconds of the slowest host, and of all on the average, over all layers.
         self.slowest, self.mean = 0.0, 0.0
+        self._worst: dict[str, Any] = {}
         #: Chunks made again, the workers that were wrong, and those whose answers count.
         self.audited = 0
         self.untrusted: list[str] = []
@@ -47,6 +49,7 @@ class Places:
         self._kept |= {name: dict(figures) for name, figures in earlier.get("kept", {}).items()}
         self.slowest += earlier.get("slowest", 0.0)
         self.mean += earlier.get("mean", 0.0)
+        self._worst = earlier.get("worst", self._worst)
         audit = earlier.get("audit", {})
         self.audited += audit.get("chunks", 0)
         self.untrusted += audit.get("untrusted", [])
@@ -57,6 +60,15 @@ class Places:
         """A layer of some configurations is made."""
         layers, configurations = self._layers.get(maker, (0, 0))
         self._layers[maker] = [layers + 1, configurations + size]
+
+    def add_expansion(self, depth: int, seconds: Mapping[str, float]) -> None:
+        """Hosts have expanded for layer `depth`, each so long."""
+        most, host = max((each, host) for host, each in seconds.items())
+        mean = sum(seconds.values()) / len(seconds)
+        self.slowest += most
+        self.mean += mean
+        layer = {"depth": depth, "host": host, "seconds": most, "mean": mean}
+        self._worst = max(self._worst or layer, layer, key=lambda each: each["seconds"] - each["mean"])
 
     def add_kept(self, host: str, **figures: float) -> None:
         """A host has made its part of a layer: numbers that are added up, but for its `ranges` and `threads`."""
@@ -78,6 +90,6 @@ class Places:
             return {}
         found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts}
         if self._kept:
-            found |= {"kept": self._kept, "slowest": self.slowest, "mean": self.mean}
+            found |= {"kept": self._kept, "slowest": self.slowest, "mean": self.mean, "worst": self._worst}
         audit = {"chunks": self.audited, "untrusted": self.untrusted, "answered": sorted(self.answered)}
         return found | ({"audit": audit} if any(audit.values()) else {})

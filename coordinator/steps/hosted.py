@@ -143,7 +143,7 @@ class Hosting:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
         answers = self._ask("host-merge", depth, told)
         merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
-        self._note(told, merged)
+        self._note(depth, told, merged)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
@@ -206,17 +206,17 @@ class Hosting:
         expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
         return self._keepers.ask(task, depth, {host: {**common, "expected": expected[host]} for host in hosts})
 
-    def _note(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+    def _note(self, depth: Depth, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""
-        places, seconds = self._session.places, [answer.seconds for answer in told.values()]
-        places.slowest += max(seconds)
-        places.mean += sum(seconds) / len(seconds)
-        dealt = self._keepers.dealt
+        places, seconds = self._session.places, {host: answer.seconds for host, answer in told.items()}
+        places.add_expansion(depth, seconds)
+        dealt, slowest = self._keepers.dealt, max(seconds.values())
         for number, host in enumerate(dealt.hosts):
             expanded, made = told[host], merged[host]
             places.add_kept(
                 host, ranges=dealt.owners.count(number), threads=expanded.threads, configurations=made.size,
-                stored=made.stored, spilled=made.spilled, sent=expanded.bytes, waited=made.waited,
+                stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
+                waited=slowest - seconds[host] + made.waited,
             )  # fmt: skip
 
 

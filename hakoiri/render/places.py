@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hakoiri.puzzles.errors import counted
+from hakoiri.rows.runs import KEPT_BYTES
 
 #: Workers made layers of older runs.
 _MAKERS = {
@@ -25,9 +26,8 @@ def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
     ]
     facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
     if places["kept"] is not None:
-        uneven = places["kept"]["slowest_over_mean"]
         facts["kept"] = "\n".join(map(_kept, places["kept"]["hosts"]))
-        facts["slowest host"] = "not known" if uneven is None else f"{uneven:.2f} times the mean"
+        facts["slowest host"] = _slowest(**places["kept"])
     return facts | ({} if places["audit"] is None else {"audit": _audit(places["audit"])})
 
 
@@ -37,10 +37,17 @@ def _audit(audit: Mapping[str, Any]) -> str:
     return f"{counted(audit['chunks'], 'chunks')} made again here; {found}"
 
 
+def _slowest(slowest_over_mean: float | None, slowest_layer: Mapping[str, Any] | None, **_: Any) -> str:
+    if slowest_over_mean is None or slowest_layer is None:
+        return "not known"
+    layer = "most in layer {depth}: {host} {seconds:.1f} s, all {mean:.1f} s on the average".format(**slowest_layer)
+    return f"{slowest_over_mean:.2f} times the mean; {layer}"
+
+
 def _kept(host: Mapping[str, Any]) -> str:
     done = f"{host['configurations']:,} configurations in {counted(host['ranges'], 'ranges')} by {host['host']}"
-    moved = ", ".join(f"{host[what] / 1e6:.1f} MB {what}" for what in ("stored", "spilled", "sent"))
-    return f"{done}, {counted(host['threads'], 'threads')}: {moved}, waited {host['waited']:.1f} s"
+    moved = ", ".join(f"{host[what] / 1e6:.1f} MB {what}" for what in KEPT_BYTES)
+    return f"{done}, {counted(host['threads'], 'threads')}: {moved}, waited {host['waited']:.1f} s for others"
 
 
 def _chunks(host: Mapping[str, Any]) -> str:

@@ -1,12 +1,21 @@
 """The machines that work, as plain values."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 
-def host_rows(living: Iterable[str]) -> list[dict[str, Any]]:
-    """The machines of living workers: their names, and how many workers each has."""
-    from hakoiri.worker.transport.connection import host_of
+def living_rows(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The machines of living workers and how many each has, and the living hosts that keep runs with their threads.
 
-    return [{"host": host, "workers": count} for host, count in Counter(map(host_of, sorted(living))).items()]
+    Raises `RedisUnavailableError` or `RedisRefusedError` where the Redis at `url` cannot be asked.
+    """
+    from hakoiri.worker.transport.connection import connect, host_of, living_hosts, living_workers, redis_errors
+
+    connection = connect(url)
+    try:
+        with redis_errors(url):
+            machines = Counter(map(host_of, sorted(living_workers(connection))))
+            keepers = [{"host": name, "threads": beat.threads} for name, beat in living_hosts(connection).items()]
+    finally:
+        connection.close()
+    return [{"host": host, "workers": count} for host, count in machines.items()], keepers

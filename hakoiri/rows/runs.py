@@ -11,6 +11,8 @@ from hakoiri.storage.ledger.lock import describe_holder
 _NOT_DETAILS = {"run", "puzzle", "parameters", "mode", "start", "created"}
 #: Versions and digests, which pin a plan and tell a reader nothing.
 _PINS = ("_version", "_digest")
+#: What a host that keeps ranges has counted in bytes.
+KEPT_BYTES = ("stored", "spilled", "sent", "received")
 #: Letters of a value: a board of 5 x 8 cells.
 _MOST_SHOWN = 48
 
@@ -35,6 +37,9 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "served": found.served,
         "made_as": found.made_as or None,
         "digest": state.digest,
+        "keepers": list(found.keepers),
+        # Whoever asks Redis says.
+        "away": None,
         "places": places_row(state.places),
     }
 
@@ -77,16 +82,22 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Hosts that keep ranges, and how much longer the slowest took than all on the average."""
+    """What hosts that keep ranges did, and how much longer the slowest took than all on the average: over all layers,
+    and in seconds in the layer where that was most.
+    """
     if "kept" not in places:
         return None
     hosts = [
         {"host": str(name), "waited": float(host["waited"])}
-        | {what: int(host[what]) for what in ("ranges", "threads", "configurations", "stored", "spilled", "sent")}
+        | {what: int(host[what]) for what in ("ranges", "threads", "configurations", *KEPT_BYTES)}
         for name, host in sorted(places["kept"].items())
     ]
-    mean = float(places["mean"])
-    return {"hosts": hosts, "slowest_over_mean": float(places["slowest"]) / mean if mean else None}
+    mean, worst = float(places["mean"]), places["worst"]
+    layer = {"depth": int(worst["depth"]), "host": str(worst["host"])} if worst else None
+    if layer is not None:
+        layer |= {what: float(worst[what]) for what in ("seconds", "mean")}
+    slowest = float(places["slowest"]) / mean if mean else None
+    return {"hosts": hosts, "slowest_over_mean": slowest, "slowest_layer": layer}
 
 
 def _audit_row(audit: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """A large run in a real browser: it is begun, watched as it grows, paused, gone on with and deleted."""
 
+import os
 import re
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from hakoiri.worker.transport.connection import living_hosts
 from tests.browser.conftest import Site, entered, watched
-from tests.system.helpers import HAKOIRI, Hakoiri
-from tests.system.servers import RedisServer, started_workers
+from tests.system.helpers import HAKOIRI, Hakoiri, wait_until
+from tests.system.servers import RedisServer, started_host, started_workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -137,6 +142,38 @@ def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: P
             redis_server.kill()
             assert page.request.get("/api/health").status == 503
             assert page.request.get(f"/api/runs/{run}").json()["status"] == "cancelled"
+        context.close()
+    hakoiri.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: Browser, tmp_path: Path) -> None:
+    hakoiri = Hakoiri(tmp_path)
+    with RedisServer(tmp_path / "redis") as main, ExitStack() as stack:
+        hosts = [stack.enter_context(started_host(hakoiri, main.url, tmp_path / name)) for name in "ab"]
+        words = ("--redis", main.url, "--hosts", "2", "--farm-from", "1", "--json")
+        run = hakoiri.json("run", "pancakes", "-o", "n=9", *words)["run"]
+        site = entered(hakoiri.start("serve", "--port", "0", "--redis", main.url, executable=HAKOIRI))
+        context = browser.new_context(base_url=site[0], color_scheme=scheme)
+        for page in watched(context, site[1]):
+            page.goto(f"/#/runs/{run}")
+            rows = page.get_by_role("region", name="hosts").locator("tbody tr")
+            expect(rows).to_have_count(2)
+            names = [(tmp_path / name / "host").read_text(encoding="utf-8").strip() for name in "ab"]
+            row = re.compile(r"alive161[\d,]+[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ [Mk]B[\d.]+ m?s")
+            for name in names:
+                expect(rows.filter(has_text=name)).to_contain_text(row)
+            expect(
+                page.get_by_text(re.compile(r"The slowest host took [\d.]+ times the mean, most in layer"))
+            ).to_be_visible()
+            assert not Axe().run(page).response["violations"]
+            hosts[1].supervisor.end()
+            wait_until(lambda: len(living_hosts(main.client)) == 1, what="its silence")
+            page.reload()
+            expect(rows.filter(has_text=names[1])).to_contain_text("away")
+            expect(rows.filter(has_text=names[0])).to_contain_text("alive")
+            if folder := os.environ.get("HAKOIRI_SCREENSHOTS"):
+                page.screenshot(path=f"{folder}/hosts-{scheme}.png", full_page=True)
         context.close()
     hakoiri.close()
 

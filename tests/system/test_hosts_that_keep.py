@@ -94,7 +94,11 @@ def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoi
     assert made["layers"] > 3
     assert sum(host["configurations"] for host in places["kept"]["hosts"]) == made["configurations"]
     assert all(host["ranges"] and host["sent"] for host in places["kept"]["hosts"])
+    sent, received = ([host[what] for host in places["kept"]["hosts"]] for what in ("sent", "received"))
+    # What one sends, the other receives.
+    assert sent == received[::-1]
     assert places["kept"]["slowest_over_mean"] >= 1
+    assert 0 < places["kept"]["slowest_layer"]["mean"] <= places["kept"]["slowest_layer"]["seconds"]
     assert_as_by_threads(hakoiri, hosts, found["run"], *words)
     assert_comes_home(hakoiri, hosts, found["run"])
 
@@ -155,7 +159,13 @@ def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, 
     run = hakoiri.ask("run", *SPACES[0], *hosts.arguments())["run"]
     name = hosts.name(1)
     hosts.started[1].supervisor.end()
-    refused = hakoiri.here("path", run, "--to", "farthest", env={"HAKOIRI_REDIS": hosts.url}, check=False)
+    env = {"HAKOIRI_REDIS": hosts.url}
+    # A killed one is known to live for a while.
+    found = wait_until(lambda: (row := hakoiri.ask("status", run, env=env))["away"] and row, what="its silence")
+    assert (sorted(found["keepers"]), found["away"]) == (sorted(map(hosts.name, range(2))), [name])
+    assert f"{name} (away)" in hakoiri.here("status", run, env=env).stdout
+    assert hakoiri.ask("status", run)["away"] is None
+    refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
     assert (refused.code, name in refused.error, "worker --store" in refused.error) == (1, True, True)
     collecting = hakoiri.start("collect", run, "--redis", hosts.url)
     collecting.wait_for(f"waiting for {name}")

@@ -133,7 +133,8 @@ class HostSent:
 class HostMerged:
     """What a host says of its part of a layer, which is committed.
 
-    `spilled` are the bytes that it had on disk meanwhile, `waited` the seconds that it waited for messages.
+    `spilled` are the bytes that it had on disk meanwhile, `received` those of messages, for which it `waited` so many
+    seconds.
     """
 
     size: int
@@ -141,6 +142,7 @@ class HostMerged:
     digest: str
     stored: int
     spilled: int
+    received: int
     waited: float
 
     def __post_init__(self) -> None:

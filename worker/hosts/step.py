@@ -36,7 +36,7 @@ from hakoiri.worker.transport.depots import Depots
 
 @dataclass(frozen=True)
 class Mark(Partial):
-    """How far the layer is after so many rounds, which took `seconds` and `sent` bytes to other hosts.
+    """How far the layer is after so many rounds, which took `seconds`, `sent` bytes and `received` some.
 
     `begun` has for each range what of it is expanded, all below this key; both as text, the keys as hexadecimal.
     """
@@ -44,6 +44,7 @@ class Mark(Partial):
     round: int = 0
     seconds: float = 0.0
     sent: int = 0
+    received: int = 0
     begun: dict[str, str] = field(default_factory=dict)
 
 
@@ -95,6 +96,7 @@ class HostStep:
             exchange.put(number, coded)
 
         self._inbox, self._waited = Inbox(mail.receive, put, part.store.layout), 0.0
+        self._before = mark.received
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
         """Whether a request goes on with this attempt, after as many rounds."""
@@ -129,7 +131,7 @@ class HostStep:
         self._await(expected)
         self._ranges.spill()
         self._spill.sync()
-        self.mark = replace(self.mark, spilled=self._spill.files)
+        self.mark = replace(self.mark, spilled=self._spill.files, received=self._received)
         self._stage(*self._kept[-1:], self.mark)
         self._store.commit(self._store.state)
 
@@ -155,8 +157,8 @@ class HostStep:
                 committed = monotonic()
         self._stage_merged()
         record = self.mark.finished(0, None)
-        figures = HostMerged(record.size, record.goals, record.digest, record.stored_bytes, spilled, self._waited)
-        return figures, held.pieces
+        made = record.size, record.goals, record.digest, record.stored_bytes
+        return HostMerged(*made, spilled, self._received, self._waited), held.pieces
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""
@@ -164,6 +166,11 @@ class HostStep:
         self._outbox.give_up()
         if clear:
             self._spill.clear()
+
+    @property
+    def _received(self) -> int:
+        """The bytes of all messages of others, those of earlier attempts that count included."""
+        return self._before + self._inbox.received_bytes
 
     def _take_in(self, number: int, pieces: Iterable[Merged], held: HeldKeys) -> None:
         """Stage a range that is merged."""

@@ -97,6 +97,7 @@ class Inbox:
     """Takes messages as they come, from a thread of its own, and gives their blocks to `put` with their ranges.
 
     `receive` gives the next message, or ``None`` after a moment without one. A message that comes twice counts once.
+    Attribute `received_bytes`: of all messages.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Inbox:
     ) -> None:
         self._receive, self._put, self._layout = receive, put, layout
         self._seen: set[tuple[int, int]] = set()
+        self.received_bytes = 0
         self._error: BaseException | None = None
         self._changed, self._taking, self._closed = threading.Condition(), threading.Lock(), False
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -152,6 +154,7 @@ class Inbox:
             self._put(*each)
         with self._changed:
             self._seen.add((sender, number))
+            self.received_bytes += len(message)
             self._changed.notify_all()
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +18,14 @@ from hakoiri.cli.options import (
     JsonOption,
     RunArgument,
     WideOption,
+    redis_url,
 )
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.rows.hosts import living_rows
 from hakoiri.rows.runs import status_row
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ _LABELS = {
     "goal_depth": "nearest goal",
     "seconds": "computing",
     "edges": "moves between them",
+    "keepers": "kept by",
     "start_component": "start in component",
     "deals": "deals tried",
     "positions": "positions generated",
@@ -61,6 +65,7 @@ def status(
     if watch:
         found = _watch(directory, found, json)
     row = status_row(found)
+    row["away"] = _away(row["keepers"])
     if json:
         print_json(row)
     else:
@@ -129,12 +134,13 @@ def delete(
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """A row for people: the labels of `run`, units, and nothing that is not there."""
-    goal, moving = row["goal_depth"], found.status in _MOVING
+    goal, moving, away = row["goal_depth"], found.status in _MOVING, row.pop("away") or ()
     row |= {
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
         "goal_depth": None if goal is None else counted(goal, "moves"),
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
+        "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),
         **places_facts(row.pop("places")),
     }
     return {
@@ -146,6 +152,16 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         and value is not False
         and not isinstance(value, list)
     }
+
+
+def _away(keepers: list[str]) -> list[str] | None:
+    """Those of some hosts that do not live now; ``None`` where no Redis says so."""
+    from hakoiri.worker.errors import WorkerError
+
+    if keepers and (url := redis_url(None)) is not None:
+        with suppress(WorkerError):
+            return sorted({*keepers} - {row["host"] for row in living_rows(url)[1]})
+    return None
 
 
 def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":

@@ -22,7 +22,7 @@ from hakoiri.cli.options import (
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
-from hakoiri.rows.hosts import host_rows
+from hakoiri.rows.hosts import living_rows
 from hakoiri.steps import worded
 from hakoiri.storage.ledger.manifest import local_time
 
@@ -129,7 +129,6 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
     """Check a data directory, and Redis unless a coordinator works without it; `redis` and `workers` as given."""
     from hakoiri.cli.driving import no_coordinator
     from hakoiri.storage.ledger.lock import is_served
-    from hakoiri.worker.transport.connection import connect, living_hosts, living_workers
 
     served = None if where is None else is_served(where)
     if where is not None and redis is None and workers is None:
@@ -138,9 +137,7 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
         if redis_url(redis) is None:
             with_redis = f"the coordinator of {where} works with Redis: name its server with --redis URL"
             return _Health([with_redis if served else no_coordinator(where)], "", [], served)
-    connection, missing = connect(required_redis(redis)), []
-    hosts = host_rows(living_workers(connection))
-    keepers = [{"host": name, "threads": beat.threads} for name, beat in living_hosts(connection).items()]
+    missing, (hosts, keepers) = [], living_rows(required_redis(redis))
     least = (not keepers) if workers is None else workers
     if (living := _living(hosts)) < least:
         alive = f"{counted(living, 'workers')} alive, {least} wanted" if living else "no worker is alive"

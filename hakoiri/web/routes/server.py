@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.rows.hosts import host_rows
+from hakoiri.rows.hosts import living_rows
 from hakoiri.storage.ledger.lock import is_served
 from hakoiri.web.asking import Runs
 from hakoiri.web.metrics import statuses
@@ -34,10 +34,12 @@ _START = 'SwaggerUIBundle({url: "/api/openapi.json", dom_id: "#swagger-ui", deep
 def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]:
     """`ok` where somebody takes queued runs; else the status is 503."""
     settings: Settings = request.app.state.settings
-    known, served, reason, hosts = statuses(opened), is_served(opened.data), "", list[dict[str, Any]]()
+    known, served, reason = statuses(opened), is_served(opened.data), ""
+    hosts: list[dict[str, Any]] = []
+    keepers: list[dict[str, Any]] | None = None
     if settings.redis is not None:
         try:
-            hosts = _hosts(settings.redis)
+            hosts, keepers = living_rows(settings.redis)
         except HakoiriError as error:
             reason = str(error)
     if not served:
@@ -50,6 +52,7 @@ def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]
         "coordinator": served,
         "workers": sum(host["workers"] for host in hosts),
         "hosts": hosts,
+        "keepers": keepers,
         "queue": [found.run for found in known if found.status == "queued"],
         "runs": dict(Counter(found.status for found in known)),
     }
@@ -86,13 +89,3 @@ def swagger(name: str) -> Response:
     if name not in _SWAGGER_FILES:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     return FileResponse(_SWAGGER / name, media_type=_SWAGGER_FILES[name], headers={"Cache-Control": "max-age=86400"})
-
-
-def _hosts(url: str) -> list[dict[str, Any]]:
-    from hakoiri.worker.transport.connection import connect, living_workers
-
-    connection = connect(url)
-    try:
-        return host_rows(living_workers(connection))
-    finally:
-        connection.close()

@@ -7,7 +7,7 @@ import {follow} from "../lib/events.js";
 import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
 import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/choice.js";
-import {tablesOf} from "../parts/tables.js";
+import {keptOf, tablesOf} from "../parts/tables.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
 // How often, at most, the tables of a run that lives are asked for, in milliseconds.
@@ -32,14 +32,14 @@ class Overview {
     this.chart = h("section", {class: "card", hidden: true},
       h("div", {class: "heading"}, h("h2", {}, run.mode === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "as a table")));
-    this.tables = h("div", {});
-    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.tables);
+    [this.kept, this.tables] = [h("div", {}), h("div", {})];
+    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables);
     this.table.addEventListener("toggle", () => this.#layerTable());
   }
 
   async load() {
     this.#figures();
-    if (moving(this.run)) await this.#helpers();
+    if (moving(this.run) || this.run.keepers.length) await this.#helpers();
     if (LAYERED.has(this.run.mode)) {
       const {layers} = await get(["runs", this.run.run, "layers"]);
       for (const layer of layers) this.layers[layer.depth] = layer.size;
@@ -89,8 +89,8 @@ class Overview {
 
   // Who works on it; without workers on other machines it is threads of the coordinator.
   async #helpers() {
-    const {hosts, reason} = await health().catch(() => ({hosts: [], reason: ""}));
-    Object.assign(this.run, {hosts, missing: reason});
+    const {hosts, keepers, reason} = await health().catch(() => ({hosts: [], reason: ""}));
+    Object.assign(this.run, {hosts, living: keepers, missing: reason});
     this.#figures();
   }
 
@@ -120,6 +120,7 @@ class Overview {
       run.missing && h("p", {class: "reason"}, run.missing)]);
     put(this.figures, ...factsOf(run).filter(([, value]) => value !== null && value !== "–").map(([name, value, wide]) =>
       h("div", {class: wide ? "wide" : null}, h("dt", {}, name), h("dd", {}, value))));
+    put(this.kept, keptOf(run));
   }
 }
 

@@ -4,7 +4,7 @@ import {Histogram} from "../charts/histogram.js";
 import {Curve} from "../charts/curve.js";
 import {get} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
-import {number} from "../lib/format.js";
+import {bytes, duration, number} from "../lib/format.js";
 import {startOf} from "./pictures.js";
 import {still} from "../picture/shapes.js";
 
@@ -61,11 +61,23 @@ function drawnOf(run, {pair, best}) {
     texts.map(text => h("p", {class: "small"}, h("code", {}, text))));
 }
 
+// What each host that keeps ranges did, and, of those that keep the run still, whether it lives.
+export function keptOf({places, keepers = [], living}) {
+  const kept = places?.kept;
+  if (!kept) return null;
+  const state = host => (keepers.includes(host) && living ? {state: living.some(found => found.host === host) ? "alive" : "away"} : {});
+  const rows = kept.hosts.map(({host, ranges, threads, configurations, stored, sent, received, waited}) => ({host, ...state(host), ranges, threads, configurations,
+    "on disk": bytes(stored), sent: bytes(sent), received: bytes(received), waited: duration(waited)}));
+  const {slowest_over_mean: times, slowest_layer: layer} = kept;
+  const rest = times && layer && `The slowest host took ${times.toFixed(2)} times the mean, most in layer ${layer.depth}: ${layer.host} ${duration(layer.seconds)}, all ${duration(layer.mean)} on the average.`;
+  return tableOf({name: "hosts", rows, rest});
+}
+
 export function tableOf({name, title, rows, rest}) {
   if (!rows.length) return null;
   const columns = Object.keys(rows[0]);
   const words = title || name;
-  const text = column => rows.some(row => typeof row[column] === "string" && !/^[\d., %-]*$/.test(row[column])) && "text";
+  const text = column => rows.some(row => typeof row[column] === "string" && !/^[\d., %-]*([kMG]?B|m?s)?$/.test(row[column])) && "text";
   return card(words[0].toUpperCase() + words.slice(1),
     h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": words}, h("table", {},
       h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: text(column)}, column)))),
