@@ -40,8 +40,8 @@ def _audit(audit: Mapping[str, Any]) -> str:
 def _slowest(slowest_over_mean: float | None, slowest_layer: Mapping[str, Any] | None, **_: Any) -> str:
     if slowest_over_mean is None or slowest_layer is None:
         return "not known"
-    layer = "most in layer {depth}: {host} {seconds:.1f} s, all {mean:.1f} s on the average".format(**slowest_layer)
-    return f"{slowest_over_mean:.2f} times the mean; {layer}"
+    layer = "most in layer {depth}, where {host} took {seconds:.1f} s and the mean was {mean:.1f} s"
+    return f"{slowest_over_mean:.2f} times the mean, {layer.format(**slowest_layer)}"
 
 
 def _kept(host: Mapping[str, Any]) -> str:

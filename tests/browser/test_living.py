@@ -1,6 +1,5 @@
 """A large run in a real browser: it is begun, watched as it grows, paused, gone on with and deleted."""
 
-import os
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -172,8 +171,6 @@ def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: B
             page.reload()
             expect(rows.filter(has_text=names[1])).to_contain_text("away")
             expect(rows.filter(has_text=names[0])).to_contain_text("alive")
-            if folder := os.environ.get("HAKOIRI_SCREENSHOTS"):
-                page.screenshot(path=f"{folder}/hosts-{scheme}.png", full_page=True)
         context.close()
     hakoiri.close()
 

@@ -79,7 +79,7 @@ def test_hosts_that_keep_a_run_are_told_with_the_layer_in_which_one_was_slowest(
     assert row is not None
     assert row["kept"]["slowest_layer"] == {"depth": 8, "host": "a", "seconds": 6.0, "mean": 4.5}
     facts = places_facts(row)
-    assert facts["slowest host"] == "1.26 times the mean; most in layer 8: a 6.0 s, all 4.5 s on the average"
+    assert facts["slowest host"] == "1.26 times the mean, most in layer 8, where a took 6.0 s and the mean was 4.5 s"
     assert facts["kept"] == (
         "50 configurations in 16 ranges by a, 2 threads: "
         "10.0 MB stored, 0.0 MB spilled, 2.0 MB sent, 4.0 MB received, waited 2.0 s for others"

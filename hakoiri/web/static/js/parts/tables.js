@@ -69,7 +69,7 @@ export function keptOf({places, keepers = [], living}) {
   const rows = kept.hosts.map(({host, ranges, threads, configurations, stored, sent, received, waited}) => ({host, ...state(host), ranges, threads, configurations,
     "on disk": bytes(stored), sent: bytes(sent), received: bytes(received), waited: duration(waited)}));
   const {slowest_over_mean: times, slowest_layer: layer} = kept;
-  const rest = times && layer && `The slowest host took ${times.toFixed(2)} times the mean, most in layer ${layer.depth}: ${layer.host} ${duration(layer.seconds)}, all ${duration(layer.mean)} on the average.`;
+  const rest = times && layer && `The slowest host took ${times.toFixed(2)} times the mean, most in layer ${layer.depth}, where ${layer.host} took ${duration(layer.seconds)} and the mean was ${duration(layer.mean)}.`;
   return tableOf({name: "hosts", rows, rest});
 }
 
