@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import facts, stderr, stdout
@@ -88,7 +89,7 @@ def test_a_malformed_run_ends_no_list(hakoiri: Hakoiri, directory: Path, record:
 
 def test_names_of_workers_are_shown(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
     living = {f"{EVIL}-1": "", f"b{EVIL}-2": f"redis://{EVIL}"}
-    monkeypatch.setattr(connection, "connect", lambda _: None)
+    monkeypatch.setattr(connection, "connect", lambda _: redis.Redis())
     monkeypatch.setattr(connection, "living_workers", lambda *_: living)
     assert "\\x1b[2J" in shown(hakoiri.here("health", "--redis", "redis://127.0.0.1:1/0", data=None))
 
