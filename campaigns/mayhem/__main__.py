@@ -25,7 +25,7 @@ from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.failovers import Failovers
 from campaigns.mayhem.full import Full
 from campaigns.mayhem.hosts import Hosts
-from campaigns.mayhem.keepers import Keepers
+from campaigns.mayhem.keepers import Copies, Keepers
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.liars import Liars
 from campaigns.mayhem.logs import Logs
@@ -46,6 +46,7 @@ PARTS: dict[str, type[Part]] = {
     for part in (
         Kills,
         Keepers,
+        Copies,
         Disks,
         Full,
         Logs,

@@ -1,16 +1,22 @@
 """Runs that hosts keep: kills of everybody who takes part in one, at random moments."""
 
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import psutil
 
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
-from campaigns.mayhem.works import Work
+from campaigns.mayhem.works import Work, the_run
+from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.transport.connection import living_hosts
 from tests.system.before import be_impatient
 from tests.system.helpers import Running, wait_until
@@ -35,6 +41,8 @@ class _Hosts:
         scene.ended.callback(scene.redis.close)
         scene.url = scene.redis.url
         self._own = [True, *(scene.chance.random() < 0.5 for _ in range(scene.chance.randint(1, 2)))]
+        #: Whose disk was lost last.
+        self._lost = ""
         scene.hosts = [self._start(number) for number in range(len(self._own))]
         wait_until(lambda: len(living_hosts(scene.one_redis.client)) == len(self._own), what="the hosts")
         if scene.chance.random() < 0.5:
@@ -83,6 +91,48 @@ class _Hosts:
         self.await_one()
         self.running = self._scene.drive()
 
+    def lose_disk(self) -> None:
+        """End a host, remove its directory, and start one in its place; it is drained, or waited for in vain."""
+        self._await_copies()
+        number, chance = self._scene.chance.randrange(len(self._own)), self._scene.chance
+        self._lost = name = self._name(number)
+        self._scene.hosts[number].end()
+        shutil.rmtree(self.directory(number))
+        self._scene.hosts[number] = self._start(number)
+        if chance.random() < 0.5:
+            self._drain(name)
+
+    def drain(self) -> None:
+        """Have a host leave, and start it again."""
+        self._await_copies()
+        number = self._scene.chance.randrange(len(self._own))
+        self._drain(self._name(number))
+        self._scene.hosts[number].end()
+        self._scene.hosts[number] = self._start(number)
+
+    def _drain(self, name: str) -> None:
+        finished = self._scene.hakoiri.start("drain", name, "--redis", self._scene.url).finish()
+        if finished.code:
+            self._scene.outcome.faults.append(f"not drained: {finished.stderr}")
+
+    def _name(self, number: int) -> str:
+        file = Path(self.directory(number)) / "host"
+        wait_until(file.exists, what="the name of a host")
+        return file.read_text(encoding="utf-8").strip()
+
+    def _await_copies(self) -> None:
+        """Return when each range is at two hosts, or the run has ended."""
+        wait_until(lambda: self._has_copies() or self.running.process.poll() is not None, what="copies")
+
+    def _has_copies(self) -> bool:
+        with (
+            suppress(FileNotFoundError, StorageError),
+            Ledger(the_run(self._scene.work, self._scene.hakoiri.data)) as run,
+        ):
+            dealt = Dealt(**run.read_record(META, HOSTS_KEY, "record of its hosts"))
+            return self._lost not in dealt.hosts and dealt.settled and not dealt.due and NOBODY not in dealt.copies
+        return False
+
     def await_one(self) -> None:
         """Return when a host lives."""
         wait_until(lambda: living_hosts(self._scene.one_redis.client), what="a host")
@@ -107,10 +157,12 @@ _BLOWS = {
 }
 
 
-def _struck(*blows: Callable[[_Hosts], None]) -> Callable[[Scene], None]:
+def _struck(*blows: Callable[[_Hosts], None], impatient: bool = False) -> Callable[[Scene], None]:
     """A way that deals some of `blows` at random moments."""
 
     def way(scene: Scene) -> None:
+        if impatient:
+            scene.before = be_impatient
         hosts = _Hosts(scene)
         for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
             if not scene.let_work(hosts.running, scene.seconds * _LONGER):
@@ -129,21 +181,23 @@ def _struck(*blows: Callable[[_Hosts], None]) -> Callable[[Scene], None]:
     return way
 
 
+def _works(*options: str) -> dict[str, Work]:
+    lines = {
+        "tiles 2x5": ("tiles", "-o", "rows=2", "-o", "columns=5"),
+        "pancakes 9": ("pancakes", "-o", "n=9"),
+        "gap 5, directed": ("gap", "-o", "ranks=5"),
+        "gap 6, directed, wide keys": ("gap", "-o", "ranks=6"),
+    }
+    return {name: Work(name, ("run", *line), farmed=(*_KEPT, *options)) for name, line in lines.items()}
+
+
 class Keepers(Disturbed):
     """A trial is a run that hosts keep, and one to four blows to one of those who take part."""
 
     name, usual, short = "keepers", 56, (6,)
     headings = ("who is killed", "run")
     crossed = "blows"
-    works: ClassVar = {
-        work.name: work
-        for work in (
-            Work("tiles 2x5", ("run", "tiles", "-o", "rows=2", "-o", "columns=5"), farmed=_KEPT),
-            Work("pancakes 9", ("run", "pancakes", "-o", "n=9"), farmed=_KEPT),
-            Work("gap 5, directed", ("run", "gap", "-o", "ranks=5"), farmed=_KEPT),
-            Work("gap 6, directed, wide keys", ("run", "gap", "-o", "ranks=6"), farmed=_KEPT),
-        )
-    }
+    works: ClassVar = _works()
     ways: ClassVar = {name: _struck(blow) for name, blow in _BLOWS.items()} | {
         "any of these, one by one": _struck(*_BLOWS.values()),
         "all at once": _struck(_Hosts.kill_all),
@@ -163,3 +217,24 @@ layers and digests those of an undisturbed run by threads, `hakoiri collect` mus
 must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next commit: the
 start of who was killed and the time that a host stood still are counted, and the first commit of another coordinator is
 that it has begun. Done on 2 cores of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
+
+
+class Copies(Disturbed):
+    """A trial is a run with copies, and one to four losses of a disk, or hosts that leave."""
+
+    name, usual, short = "copies", 48, (0,)
+    headings = ("what happens", "run")
+    crossed = "blows"
+    works: ClassVar = _works("--copies", "2")
+    ways: ClassVar = {
+        "disk of a host lost": _struck(_Hosts.lose_disk, impatient=True),
+        "host drained": _struck(_Hosts.drain, impatient=True),
+        "these and kills": _struck(_Hosts.lose_disk, _Hosts.drain, *_BLOWS.values(), impatient=True),
+    }
+    measures = Keepers.measures
+    text = """\
+A run of which two or three hosts keep the layers, each range at two of them (`run --copies 2`), and one to four blows
+at random moments: a host is ended and its directory removed, another one begins in its place, and the run waits for the
+lost one in vain, for 3 s instead of a minute, or `hakoiri drain` says that it does not come back; a host leaves by
+`hakoiri drain`, and comes back; or one of the kills above. The next disk is lost when each range is at two hosts again.
+The run must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 56 --minutes 14`."""

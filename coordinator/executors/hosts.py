@@ -96,14 +96,14 @@ class HostPool:
             return False
         return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
 
-    def choose(self) -> list[str]:
-        """The hosts for a new run; `WorkerError` where fewer live than are wanted."""
+    def choose(self, again: bool = False) -> list[str]:
+        """The hosts for a new run; `WorkerError` where too few live, or `HostLostError` if they are chosen `again`."""
         names, leaving = self.joining(()), self.draining(self.living())
         wanted = max(self.copies, self._wanted or len(names), 1)
         if len(names) < wanted:
             text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
             text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-            raise WorkerError(text, Step("host", "DIR"))
+            raise (HostLostError if again else WorkerError)(text, Step("host", "DIR"))
         return names[:wanted]
 
     def joining(self, members: Sequence[str]) -> list[str]:

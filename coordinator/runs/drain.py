@@ -48,6 +48,8 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
         control.check()
         try:
             with RunLock(directory), RunStore(directory, writable=True) as store:
+                if host not in store.keepers():
+                    return
                 _drain(store, host, redis, control, observer)
         except RunHeldError:
             if not told:

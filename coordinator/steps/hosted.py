@@ -7,6 +7,7 @@ each layer: expand at all hosts at once, then merge at all hosts; only figures c
 
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, repeat
 from time import monotonic
 from typing import cast
 
@@ -76,15 +77,18 @@ class Hosting:
         A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
         """
         pool = cast(HostPool, session.context.hosts)
-        hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known))
+        again = chain([False], repeat(True))
+        hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, next(again)))
         dealt = hosting._keepers.dealt
         session.store.stage_record(META, HOSTS_KEY, asdict(dealt))
         session.observer.note(f"layers from {depth} on are kept by {', '.join(dealt.hosts)}")
         return hosting
 
     @classmethod
-    def _given_out(cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer]) -> "Hosting":
-        layout, hosts, copies = session.puzzle.layout, pool.choose(), []
+    def _given_out(
+        cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], again: bool
+    ) -> "Hosting":  # fmt: skip
+        layout, hosts, copies = session.puzzle.layout, pool.choose(again), []
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         if pool.copies > 1:

@@ -72,7 +72,7 @@ class NearHosts(HostPool):
         self.puzzle, self._observer, self._near = puzzle, observer, self._near + 1
         return self
 
-    def choose(self) -> list[str]:
+    def choose(self, again: bool = False) -> list[str]:
         """Those that were not lost for good."""
         return self.chosen
 

@@ -21,8 +21,8 @@ _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
 
 
 def be_impatient() -> None:
-    """Have checkpoints so often that a run of seconds has as many as one of hours."""
-    vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005)
+    """Have checkpoints so often that a run of seconds has as many as one of hours; wait for lost hosts for seconds."""
+    vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005, away=3.0)
 
 
 def leave_memory(free: int) -> None:

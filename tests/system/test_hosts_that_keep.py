@@ -23,12 +23,10 @@ SLOW = pytest.mark.slow
 #: 20,160 configurations in 37 layers, of which those named here take many rounds.
 TILES, MIDDLE = ("tiles", "-o", "rows=2", "-o", "columns=4"), 20
 AFTER_LAYER = partial(stand_still_after_layer, MIDDLE)
-#: Undirected, dense and sparse; directed; wide keys; mirror images merged; up to the goal.
-SPACES = [
-    ("pancakes", "-o", "n=8"),
-    ("gap", "-o", "ranks=5"),
-]
+#: Directed; undirected, dense and sparse; directed; wide keys; mirror images merged; up to the goal.
+GAP = ("gap", "-o", "ranks=5")
 MORE_SPACES = [
+    ("pancakes", "-o", "n=8"),
     ("tiles", "-o", "rows=3", "-o", "columns=3"),
     ("klotski",),
     ("klotski", "--merge-mirrors"),
@@ -86,7 +84,7 @@ def assert_as_by_threads(hakoiri: Hakoiri, hosts: Hosts, run: str, *words: str) 
     assert hakoiri.ask("verify", run, "--redis", hosts.url)["faults"] == []
 
 
-@pytest.mark.parametrize("words", [*SPACES, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
+@pytest.mark.parametrize("words", [GAP, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
 def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoiri: Hakoiri, hosts: Hosts) -> None:
     found = hakoiri.ask("run", *words, *hosts.arguments())
     places = hakoiri.ask("status", found["run"])["places"]
@@ -147,6 +145,7 @@ def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts:
         assert client.get(files[0]).content == client.get(files[1]).content
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
     stopped(hakoiri, hosts, signal.SIGINT)
     run = hakoiri.run_directory().name
@@ -155,8 +154,9 @@ def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: H
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
+@pytest.mark.slow
 def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, hosts: Hosts) -> None:
-    run = hakoiri.ask("run", *SPACES[0], *hosts.arguments())["run"]
+    run = hakoiri.ask("run", *GAP, *hosts.arguments())["run"]
     name = hosts.name(1)
     hosts.started[1].supervisor.end()
     env = {"HAKOIRI_REDIS": hosts.url}
@@ -231,6 +231,7 @@ def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: H
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
+@pytest.mark.slow
 def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hakoiri, hosts: Hosts) -> None:
     standing(hakoiri, hosts, partial(stand_still_after_round, MIDDLE, 3)).kill()
     for number in range(2):
@@ -249,7 +250,7 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
 ) -> None:
     (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
     process.suspend()
-    running = hakoiri.start("run", *SPACES[0], *hosts.arguments("--json"))
+    running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
     with redis.Redis.from_url(hosts.url) as client:
         wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
     if stays_away:
@@ -258,7 +259,7 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
         process.kill()
     finished = running.finish()
     assert (finished.code, "dealing out is begun anew" in finished.stderr) == (0, True), finished
-    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *SPACES[0])
+    assert_as_by_threads(hakoiri, hosts, finished.json["run"], *GAP)
 
 
 @SLOW

@@ -50,6 +50,7 @@ def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> t
     return drained, finished
 
 
+@pytest.mark.slow
 def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running, lost = standing(hakoiri, hosts, AFTER_LAYER, "--copies", "2"), hosts.name(1)
     assert lost in keepers(hakoiri)
