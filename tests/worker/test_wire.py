@@ -3,9 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random
@@ -69,7 +70,7 @@ def keys_of(parts: list[tuple[int, Coded]], layout: Layout) -> dict[int, list[Ke
 def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int]) -> None:
     """If all began with the first, its link would carry what all of them send, and then that of the second."""
     layout, sent = LAYOUTS["u64"], list[int]()
-    outbox = Outbox(lambda owner, _: sent.append(owner), OWNERS, HOSTS, me)
+    outbox = Outbox(lambda owner, _: sent.append(owner), OWNERS.__getitem__, HOSTS, me)
     for owner in sorted(order):
         outbox.put(OWNERS.index(owner), code_keys(DEPTH, layout.pack([1, 2, 3])))
     outbox.flush()
@@ -92,7 +93,7 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.
         except Empty:
             return None
 
-    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS, HOSTS, 0)
+    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS.__getitem__, HOSTS, 0)
     for number, coded in blocks:
         outbox.put(number, coded)
     outbox.flush()
@@ -116,7 +117,7 @@ def test_an_outbox_tells_that_it_could_not_send() -> None:
     def send(owner: int, message: bytes) -> None:
         raise PayloadError("the wire is cut")
 
-    outbox = Outbox(send, OWNERS, HOSTS, 0)
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0)
     for number, coded in some_blocks(layout, 2):
         outbox.put(number, coded)
     with pytest.raises(PayloadError, match="the wire is cut"):
@@ -211,7 +212,7 @@ def test_blocks_of_another_length_are_refused() -> None:
 
 
 def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
-    outbox = Outbox(lambda *_: None, OWNERS, HOSTS, 0)
+    outbox = Outbox(lambda *_: None, OWNERS.__getitem__, HOSTS, 0)
     outbox.give_up()
     outbox._thread.join(PATIENCE_SECONDS)
     assert not outbox._thread.is_alive()
@@ -235,7 +236,9 @@ def test_a_request_is_read_as_it_was_written() -> None:
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
         {"owners": [0, 1, 1]}, {"partition": b""}, {"partition": [0]}, {"manifest": {"run": "a"}},
         {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
-        {"expected": [3, -1]}, {"round": -1}, {"round_seconds": "1"}, {"commit_seconds": float("nan")},
+        {"copies": [0]}, {"copies": [2, 0]}, {"copies": [0, True]}, {"targets": [-2, 0]}, {"targets": [0, 0, 0]},
+        {"first": -1}, {"first": 1 << 31}, {"expected": [3, -1]}, {"round": -1},
+        {"round_seconds": "1"}, {"commit_seconds": float("nan")},
     ],
     ids=str,
 )  # fmt: skip
@@ -295,6 +298,32 @@ def test_a_manifest_with_other_keys_than_its_puzzle_is_refused_each_time(host: H
     for _ in range(2):
         with pytest.raises(TaskError, match="keys of other kinds"):
             asked(host, "host-take", np.array([0], dtype=np.uint32), manifest=manifest)
+
+
+def test_blocks_that_are_not_awaited_or_not_whole_are_no_copies(host: Host, tmp_path: Path) -> None:
+    two = {"partition": b"\0\0\0\x0c", "owners": [0, 0], "targets": [0, -1], "first": 0, "depth": 0}
+    low, high = (code_keys(0, np.array(keys, dtype=np.uint32)) for keys in ([3, 5], [14, 15]))
+    damaged = low._replace(data=memoryview(bytes([*low.data[:-1], low.data[-1] ^ 1])))
+    refused = {
+        "not awaited": [(1, high), (2, low), (-1, low)],
+        "not of range 0": [(0, high)],
+        "damaged": [(0, damaged)],
+    }
+    with RedisServer(tmp_path / "redis") as server:
+        keys = np.array([0], dtype=np.uint32)
+        asked(host, "host-take", keys, main=server.client, **two | {"depth": 1, "targets": []})
+        attempts = count()
+        for reason, parts in [*astray.items(), ("", [(0, low)])]:
+            for each in parts:
+                attempt = next(attempts)
+                server.client.rpush(inbox_key("s", "x", 0, attempt), pack_message(0, 0, [each]))
+                asked(host, "host-send", main=server.client, attempt=attempt, **two)
+                with pytest.raises(PayloadError, match=reason) if reason else nullcontext():
+                    asked(host, "host-receive", main=server.client, attempt=attempt, expected=[1], **two)
+                with pytest.raises(PayloadError, match="was started again"):
+                    asked(host, "host-receive", main=server.client, attempt=attempt, expected=[1], **two)
+        own, copied = asked(host, "host-index", main=server.client, **two)
+    assert (own.tolist(), copied.tolist()) == ([0], [3])
 
 
 def test_garbage_in_an_inbox_is_refused_at_once_and_the_layer_made_again(host: Host, tmp_path: Path) -> None:

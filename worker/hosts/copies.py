@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound, join_blocks
@@ -134,8 +135,8 @@ class Transfer:
 
     def __init__(self, own: RunStore, copies: Copies, depots: Depots, request: HostRequest, session: str) -> None:
         self._own, self._copies, self._request, self._session = own, copies, request, session
-        mail, layers = Mail(depots, request, session), request.depth - request.first + 1
-        self._outbox = Outbox(mail.send, request.targets * layers, len(request.hosts), request.me)
+        mail, targets = Mail(depots, request, session), request.targets
+        self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], len(request.hosts), request.me)
         self._inbox = Inbox(mail.receive, self._take_in, own.layout)
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
@@ -177,4 +178,7 @@ class Transfer:
         layer, number = divmod(number, len(request.targets))
         if not 0 <= layer <= request.depth - request.first or request.targets[number] != request.me:
             raise PayloadError(f"a message of another host has blocks of range {number}, which are not awaited")
+        low, high = request.cuts.bounds(number)
+        if not all(low <= first < high for first in ints(coded.firsts)):
+            raise PayloadError(f"a message of another host has blocks that are not of range {number}")
         self._copies.take_in(request.first + layer, coded)

@@ -81,7 +81,7 @@ class HostStep:
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
         mail, mine = Mail(part.depots, request, session), request.mine
-        self._outbox = Outbox(mail.send, request.owners, len(request.hosts), request.me)
+        self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
         most, away = part.shares.bucket_bytes // 2, frozenset(range(len(request.owners))) - mine
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
         self._ranges, self._mine = part.step_of(exchange, request.depth), mine

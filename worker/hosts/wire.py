@@ -26,14 +26,14 @@ Message = bytes | memoryview
 
 
 class Outbox:
-    """Sends blocks to the hosts that keep their ranges, from a thread of its own; `owners` has the host of each range.
+    """Sends blocks to the hosts that keep their ranges, from a thread of its own; `owner_of` gives the host of a range.
 
     `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
     `sent`, how many messages each host was sent; `sent_bytes`, of all of them.
     """
 
-    def __init__(self, send: Callable[[int, bytes], None], owners: Sequence[int], hosts: int, me: int) -> None:
-        self._send, self._owners, self._me = send, owners, me
+    def __init__(self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int) -> None:
+        self._send, self._owner_of, self._me = send, owner_of, me
         self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
         self._bytes, self.sent = [0] * hosts, [0] * hosts
         self.sent_bytes = 0
@@ -45,7 +45,7 @@ class Outbox:
 
     def put(self, number: int, coded: Coded) -> None:
         """Take in blocks of a range, from any thread; waits while too many messages do."""
-        owner = self._owners[number]
+        owner = self._owner_of(number)
         with self._lock:
             self._parts[owner].append((number, coded))
             self._bytes[owner] += len(coded.data)
