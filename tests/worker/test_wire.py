@@ -313,7 +313,7 @@ def test_blocks_that_are_not_awaited_or_not_whole_are_no_copies(host: Host, tmp_
         keys = np.array([0], dtype=np.uint32)
         asked(host, "host-take", keys, main=server.client, **two | {"depth": 1, "targets": []})
         attempts = count()
-        for reason, parts in [*astray.items(), ("", [(0, low)])]:
+        for reason, parts in [*refused.items(), ("", [(0, low)])]:
             for each in parts:
                 attempt = next(attempts)
                 server.client.rpush(inbox_key("s", "x", 0, attempt), pack_message(0, 0, [each]))
