@@ -1,4 +1,4 @@
-"""Which hosts keep the ranges of a run, and their copies; who takes over when one of them leaves."""
+"""The hosts of a run: the ranges and copies that each keeps, and the moves when one of them comes or goes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ class Dealt:
     settled: bool = True
 
     def copy_of(self, number: int) -> int:
-        """The host with the whole copy of a range, or -1."""
+        """Return the host with the whole copy of a range, or -1."""
         return NOBODY if not self.copies or number in self.due else self.copies[number]
 
     def owned(self, host: str) -> list[int]:
-        """The ranges of a host."""
+        """Return the ranges of a host."""
         place = self.hosts.index(host)
         return [number for number, owner in enumerate(self.owners) if owner == place]
 
     def dispensable(self) -> set[str]:
-        """The hosts of whose ranges there are copies at others."""
+        """Return the hosts of whose ranges there are copies at others."""
         needed = {owner for number, owner in enumerate(self.owners) if self.copy_of(number) == NOBODY}
         return {host for place, host in enumerate(self.hosts) if place not in needed and len(self.hosts) > 1}
 

@@ -1,4 +1,4 @@
-"""Moves what a host keeps to other hosts, so that no run needs it any more."""
+"""Move the ranges of a host to other hosts, so that no run needs it any more."""
 
 import time
 from contextlib import suppress
@@ -20,7 +20,7 @@ _PAUSE_SECONDS = 0.5
 
 
 def runs_kept_by(data: Path, host: str) -> list[Path]:
-    """The runs of which a host keeps layers."""
+    """Return the runs of which a host keeps layers."""
     return [directory for directory in run_directories(data) if host in _keepers(directory)]
 
 

@@ -123,7 +123,7 @@ class HostExpanded:
 
 @dataclass(frozen=True)
 class HostSent:
-    """How many messages a host has sent to each host, and their bytes."""
+    """The answer of a host that has sent blocks: its messages to each host, counted, and the bytes of all."""
 
     sent: list[int]
     bytes: int
