@@ -37,18 +37,21 @@ class Dealt:
     def dispensable(self) -> set[str]:
         """Return the hosts of whose ranges there are copies at others."""
         needed = {owner for number, owner in enumerate(self.owners) if self.copy_of(number) == NOBODY}
-        return {host for place, host in enumerate(self.hosts) if place not in needed and len(self.hosts) > 1}
+        return {host for place, host in enumerate(self.hosts) if place not in needed}
 
     def joined_by(self, hosts: Sequence[str]) -> "Dealt":
         """The same with more hosts, which have no ranges yet."""
         return replace(self, hosts=[*self.hosts, *hosts])
 
     def from_host(self, host: str) -> list[int]:
-        """The number of the host that takes over each range of `host`, one with a copy if there is one; else -1."""
+        """Return for each range of `host` the number of the host that takes it over, for other ranges -1.
+
+        A host with a copy takes over.
+        """
         place = self.hosts.index(host)
         others = [number for number in range(len(self.hosts)) if number != place]
         if not others:
-            raise WorkerError(f"host {host} keeps the run alone: there is none to take over", Step("host", "DIR"))
+            raise WorkerError(f"host {host} is the only host of the run", Step("host", "DIR"))
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for number in self.owned(host):
             target = self.copy_of(number)
@@ -57,7 +60,7 @@ class Dealt:
         return targets
 
     def to_hosts(self, hosts: Sequence[str]) -> list[int]:
-        """The one of `hosts` that takes over each range, by number, so that these have as many as others; else -1."""
+        """Return for each range the number of the one of `hosts` that takes it over, or -1; then all have as many."""
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for step in range(len(self.owners)):
             target = self.hosts.index(hosts[step % len(hosts)])
@@ -82,8 +85,8 @@ class Dealt:
         return replace(self, hosts=names, owners=owners, copies=copies, settled=False)._copied()
 
     def copied(self) -> "Dealt":
-        """The same with copies of all ranges."""
-        return replace(self, copies=self.copies or [NOBODY] * len(self.owners))._copied()
+        """The same, of a run without copies, with copies of all ranges, which are due."""
+        return replace(self, copies=[NOBODY] * len(self.owners))._copied()
 
     def _copied(self) -> "Dealt":
         """The same with copies at other hosts than the owners, as far as there are such; due where they are new."""
@@ -97,9 +100,9 @@ class Dealt:
 
 
 def copies_of(owners: Sequence[int], hosts: int, known: Sequence[int] = ()) -> list[int]:
-    """A host for the copy of each range, another one than its owner; `known` ones stay. With one host there are none.
+    """Return the host for the copy of each range: not its owner, and -1 where there is only one host.
 
-    Each host's ranges are copied at all others, so that these share what it leaves.
+    Copies that are `known` stay. The others are spread so that all other hosts take over from a host that leaves.
     """
     copies = [*known] or [NOBODY] * len(owners)
     load, pairs = Counter(copies), Counter(zip(owners, copies, strict=True))

@@ -97,8 +97,8 @@ class HostPool:
         return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
 
     def choose(self, again: bool = False) -> list[str]:
-        """The hosts for a new run; `WorkerError` where too few live, or `HostLostError` if they are chosen `again`."""
-        names, leaving = self.joining(()), self.draining(self.living())
+        """Return the hosts for a new run; `WorkerError` if too few live, `HostLostError` if they are chosen `again`."""
+        leaving, names = self.changes([])
         wanted = max(self.copies, self._wanted or len(names), 1)
         if len(names) < wanted:
             text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
@@ -106,13 +106,15 @@ class HostPool:
             raise (HostLostError if again else WorkerError)(text, Step("host", "DIR"))
         return names[:wanted]
 
-    def joining(self, members: Sequence[str]) -> list[str]:
-        """The living hosts that a run may have beside its members, as many as are wanted."""
-        free = sorted(set(living := self.living()) - self.draining(living) - {*members})
-        return free[: max(0, self._wanted - len(members))] if self._wanted else free
+    def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Return the hosts that are to leave, and living ones that a run may have besides its members."""
+        living = self.living()
+        leaving = self.draining(living)
+        free = sorted(living.keys() - leaving - {*members})
+        return leaving, free[: max(0, self._wanted - len(members))] if self._wanted else free
 
     def draining(self, living: Mapping[str, HostBeat]) -> set[str]:
-        """The hosts that are to keep nothing any more."""
+        """Return the hosts that are to keep nothing any more."""
         return self._patience.call(lambda: draining_hosts(self._redis, living))
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:

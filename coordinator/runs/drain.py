@@ -32,8 +32,8 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
     with redis_errors(redis):
         connection = connect(redis)
         if not kept and host not in (living := living_hosts(connection)):
-            known = f": {', '.join(sorted(living))} live" if living else ": no host lives"
-            raise RunError(f"no host {host} keeps any run, or lives{known}")
+            known = f"; the living hosts are {', '.join(sorted(living))}" if living else "; no host lives"
+            raise RunError(f"host {host} is not known: it keeps no run, and does not live{known}")
         drain_host(connection, host)
 
 
@@ -68,7 +68,7 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
         )
     if host in living:
         moving.settle()
-        moving.drain(host, keepers.pool.joining(keepers.dealt.hosts) if keepers.dealt.hosts == [host] else ())
+        moving.drain(host, keepers.pool.changes(keepers.dealt.hosts)[1])
     elif host in keepers.dealt.dispensable():
         moving.take_over(host)
         moving.settle()

@@ -94,10 +94,11 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
 
 def _require_hosts(job: Job, resources: Resources) -> None:
     """Raise `PuzzleError` where hosts are asked for that cannot be had."""
-    if resources.copies is None and (resources.hosts is None or resources.hosts < 0):
+    copies = (resources.copies or 1) > 1
+    if not copies and (resources.hosts is None or resources.hosts < 0):
         return
     if resources.hosts == -1:
-        raise PuzzleError("copies are kept by hosts", Step("leave out", "copies"))
+        raise PuzzleError("without hosts there are no copies", Step("give", "copies", "1"))
     if not job.by_hosts:
         raise PuzzleError("hosts keep searches by layers from a start", Step("leave out", "hosts"))
     if resources.redis is None:

@@ -36,6 +36,8 @@ from hakoiri.worker.tasks import Array
 _RANGES = 16
 #: A host joins a run whose layers take so long: it is sent its share of all of them.
 _LEAST_SECONDS = 5.0
+#: Short layers do not ask Redis each time who has come or is to leave.
+_LOOK_SECONDS = 1.0
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
 
@@ -56,8 +58,8 @@ class Hosting:
         self._moving = Moving(session.store, keepers, session.observer.note)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
-        #: How long the last layer took.
-        self._seconds = 0.0
+        #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
+        self._seconds, self._looked = 0.0, 0.0
 
     @classmethod
     def begun(cls, session: Session) -> "Hosting":
@@ -88,11 +90,10 @@ class Hosting:
     def _given_out(
         cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], again: bool
     ) -> "Hosting":  # fmt: skip
-        layout, hosts, copies = session.puzzle.layout, pool.choose(again), []
+        layout, hosts = session.puzzle.layout, pool.choose(again)
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
-        if pool.copies > 1:
-            copies = copies_of(owners, len(hosts))
+        copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
         keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners, copies))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         try:
@@ -112,30 +113,36 @@ class Hosting:
                 self._moving.take_over(gone.host)
 
     def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
-        """The record of a layer, made when nobody is to leave and everything is where it belongs."""
+        """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
-        self._let_come_and_go()
+        if monotonic() > self._looked + _LOOK_SECONDS:
+            self._let_come_and_go()
+            self._looked = monotonic()
         work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
         began = monotonic()
-        record = self._keepers.pool.insist(f"layer {depth}", work, kept)
+        record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
         if record.size:
             self._moving.copy_layer(depth)
             self._store.stage_layer(record)
+        self._note(depth, told, merged)
         return record
 
     def _let_come_and_go(self) -> None:
         """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
         pool, dealt = self._keepers.pool, self._keepers.dealt
-        living, joining = pool.living(), pool.joining(dealt.hosts)
-        for host in sorted(pool.draining(living) & {*dealt.hosts}):
-            if host in living and (joining or len(self._keepers.dealt.hosts) > 1):
+        leaving, joining = pool.changes(dealt.hosts)
+        for host in sorted(leaving & {*dealt.hosts} & pool.living().keys()):
+            if joining or len(self._keepers.dealt.hosts) > 1:
                 self._moving.drain(host, joining)
-                joining = []
+        joining = [host for host in joining if host not in self._keepers.dealt.hosts]
         if joining and (self._seconds > _LEAST_SECONDS or NOBODY in dealt.copies):
             self._moving.admit(joining)
 
-    def _made(self, depth: Depth, expanded: int) -> LayerRecord:
+    def _made(
+        self, depth: Depth, expanded: int
+    ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
+        """Return the record of a layer, and what each host has told of expanding and of merging."""
         first, self._attempt = not self._attempt, self._keepers.next_attempt()
         told = self._gone_back(depth, first)
         while not told or not all(answer.finished for answer in told.values()):
@@ -147,18 +154,18 @@ class Hosting:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
         answers = self._ask("host-merge", depth, told)
         merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
-        self._note(depth, told, merged)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
-        return LayerRecord(
+        record = LayerRecord(
             depth, sum(part.size for part in parts), digest_text(lanes), sum(part.goals for part in parts),
             sum(part.stored for part in parts), 0, self._store.state.session,
             total_flow(answer.flow for answer in told.values()), hosted=True,
         )  # fmt: skip
+        return record, told, merged
 
     def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
-        """What hosts say that are back at the last round that all have kept; nothing where the layer is begun.
+        """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
 
         The `first` attempt of a session says that it goes on.
         """

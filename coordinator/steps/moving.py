@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -56,41 +57,47 @@ class Moving:
     def take_over(self, host: str) -> None:
         """Record that those with its copies take over from a host that is away; `settle` does it."""
         dealt = self._keepers.dealt
-        self._note(f"host {host} is away: others take over its {_ranges(dealt.owned(host))} from their copies")
-        self._record(dealt.moved(dealt.from_host(host)).without(host))
+        # One that only was to join is forgotten.
+        if host in dealt.hosts:
+            self._note(f"host {host} is away: others take over its {_ranges(dealt.owned(host))} from their copies")
+            self._record(dealt.moved(dealt.from_host(host)).without(host))
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Have more hosts take part, with as many ranges as others."""
-        self._add(hosts)
-        targets = self._keepers.dealt.to_hosts(hosts)
+        joined = self._keepers.dealt.joined_by(hosts)
+        targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
-        self._note(f"{_ranges(moved)} move to {', '.join(hosts)}")
-        self._send(targets)
-        self._record(self._keepers.dealt.moved(targets))
-        self.settle()
+        if moved:
+            self._note(f"{_ranges(moved)} move to {', '.join(hosts)}")
+            self._move(joined, targets, joined.moved(targets))
 
-    def drain(self, host: str, joining: Sequence[str] = ()) -> None:
-        """Move the ranges of a host to the others and to those that are `joining`, and let it go."""
-        if joining:
-            self._add(joining)
+    def drain(self, host: str, others: Sequence[str]) -> None:
+        """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
         dealt = self._keepers.dealt
+        if dealt.hosts == [host]:
+            dealt = dealt.joined_by(others)
         targets = dealt.from_host(host)
         self._note(f"{_ranges(dealt.owned(host))} of host {host} move to others")
-        self._send([NOBODY if dealt.copy_of(number) != NOBODY else target for number, target in enumerate(targets)])
-        self._record(dealt.moved(targets).without(host))
-        self.settle()
+        sent = [NOBODY if dealt.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
+        self._move(dealt, sent, dealt.moved(targets).without(host))
         try:
             self._keepers.let_go([host])
         except (HostGoneError, HostLostError) as away:
             self._note(f"{away}: what it has of the run stays there")
 
-    def _add(self, hosts: Sequence[str]) -> None:
-        """Have more hosts take part, which have no ranges yet."""
-        joined = self._keepers.dealt.joined_by(hosts)
-        wider = Keepers(self._store, self._keepers.pool, joined)
-        begin = partial(wider.ask, "host-take", 0, {host: {} for host in hosts})
-        self._keepers.pool.insist("the beginning of more hosts", begin)
-        self._record(replace(joined, settled=False))
+    def _move(self, dealt: Dealt, targets: list[int], after: Dealt) -> None:
+        """Send ranges between the hosts of `dealt`, which may be more than those of the run; make `after` so."""
+        before, self._keepers.dealt = self._keepers.dealt, dealt
+        try:
+            if joining := {host: dict[str, Any]() for host in dealt.hosts if host not in before.hosts}:
+                begin = partial(self._keepers.ask, "host-take", 0, joining)
+                self._keepers.pool.insist("the beginning of more hosts", begin)
+            self._send(targets)
+        except BaseException:
+            self._keepers.dealt = before
+            raise
+        self._record(after)
+        self.settle()
 
     def _record(self, dealt: Dealt) -> None:
         """Record it; a layer under way is begun anew."""

@@ -82,8 +82,9 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What hosts that keep ranges did, and how much longer the slowest took than all on the average: over all layers,
-    and in seconds in the layer where that was most.
+    """Return the figures of the hosts that keep ranges, and of the slowest one against the mean of all.
+
+    That is the ratio over all layers, and the seconds of the layer with the greatest difference.
     """
     if "kept" not in places:
         return None

@@ -41,7 +41,7 @@ NAMES = ["a", "b", "c"]
 
 
 class Killed(BaseException):
-    """What ends a host in the midst of its work."""
+    """Raised to end a host while it works."""
 
 
 class Notes(SilentObserver):
@@ -88,9 +88,9 @@ class NearHosts(HostPool):
             raise StopRun("interrupted", f"{missing} would be waited for")
         return self.living()
 
-    def joining(self, members: Sequence[str]) -> list[str]:
-        """The others that are there."""
-        return sorted({*self._hosts} - {*members} - self.leaving)
+    def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Those that are to leave, and the others that are there."""
+        return self.leaving, sorted({*self._hosts} - {*members} - self.leaving)
 
     def add(self, name: str) -> None:
         """Start another host."""
@@ -159,13 +159,14 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         # Nobody waits, and there are few enough ranges.
         monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_RANGES", 6)
+        monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         monkeypatch.setattr(collect, "open_keepers", lambda store, *_: Keepers.of(store, found))
         yield found
 
 
 def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float = -1.0) -> Resources:
-    """Those by which each range is a round, or each layer one, and made by hosts; nobody waits for a disk."""
+    """Return resources of a run by hosts: each range is a round, or each layer is one; no commit waits for the disk."""
     context = vars(driving)["open_context"]
     resources = MANNERS["durable"].take(monkeypatch, layout)
     monkeypatch.setattr(driving, "open_context", context)

@@ -220,7 +220,7 @@ def started_workers(
 
 @contextmanager
 def by_workers() -> Iterator[None]:
-    """What is asked in this process during the block is done by workers: the answers of some count."""
+    """Require that workers have done some of what is asked in this process during the block."""
     answered, take = list[str](), RemoteExecutor._counted
 
     def counted(executor: RemoteExecutor, worker: str, result: list[Array]) -> list[Array]:

@@ -144,7 +144,7 @@ def test_merged_mirrors(ending: str, merged: tuple[Hakoiri, dict[str, Any]], tmp
     [("interrupted", "graphml"), ("interrupted", "csv"), ("until the goal", "npz")],
 )
 def test_an_unfinished_run(kind: str, ending: str, hakoiri: Hakoiri, tmp_path: Path, finished: FinishedRuns) -> None:
-    """What it has so far: whole layers, the one that is half made not among them, and the moves within them."""
+    """It gives whole layers, without the one that is half made, and the moves within them."""
     if kind == "interrupted":
         running = hakoiri.start("run", "klotski", "--chunk", "5", before=partial(stand_still, 43, "expanded"))
         running.stands_still()

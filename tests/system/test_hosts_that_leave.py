@@ -41,7 +41,7 @@ def await_absence(hosts: Hosts, host: str) -> None:
 
 
 def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> tuple[Finished, Finished]:
-    """How a drain has ended that waits for a run, which stood still, and how the run has."""
+    """Drain a host while a run stands still; let the run go on, and return how both commands ended."""
     drain = hakoiri.start("drain", host, "--redis", hosts.url, "--json")
     drain.wait_for("is being made: its ranges move before its next layer")
     running.send(signal.SIGCONT)
@@ -76,8 +76,8 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     assert keepers(hakoiri) == [names[1]]
     assert not list(hosts.store(0).glob("run-*"))
     refused = hakoiri("drain", names[1], "--redis", hosts.url, check=False)
-    assert (refused.code, "there is none to take over" in refused.error) == (1, True)
-    assert "no host nobody keeps any run" in hakoiri.here("drain", "nobody", "--redis", hosts.url, check=False).error
+    assert (refused.code, "is the only host of the run" in refused.error) == (1, True)
+    assert "host nobody is not known" in hakoiri.here("drain", "nobody", "--redis", hosts.url, check=False).error
     # One that is started again may keep runs again, and others are still left out.
     hosts.started[0].supervisor.end()
     hosts.start(0)

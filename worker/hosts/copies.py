@@ -75,59 +75,78 @@ class Copies(RunStore):
         What is to be neither is dropped. Return [size, two lanes of the digest] of each layer of the part, as uint64.
         Raises `DamagedError`.
         """
+        mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
         records, left = list[LayerRecord](), list[bytes]()
+
+        def range_of(name: bytes) -> int:
+            return bisect_right(cuts, split_block_key(name)[1])
+
+        def commit(depth: Depth) -> None:
+            # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
+            self.finish()
+            own.commit(replace(own.state, depth=max(own.state.depth, depth)))
+            for name in left:
+                self.erase(BLOCKS, name)
+            self.finish()
+            left.clear()
+
         for depth in range(request.first, request.depth + 1):
-            here = {name: _range_of(name, request) for name in self.names(BLOCKS, number_key(depth))}
-            records.append(self._settle(own, depth, here, request))
-            left += [name for name, number in here.items() if number not in request.copied]
-            if own.staged_bytes + self.staged_bytes > self._most_staged or depth == request.depth:
-                # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
-                self.finish()
-                own.commit(replace(own.state, depth=max(own.state.depth, depth)))
-                for name in left:
-                    self.erase(BLOCKS, name)
-                self.finish()
-                left.clear()
+            layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
+            going = [name for name in layer.names if range_of(name) not in mine]
+            # Some may be there since an attempt that was broken off.
+            coming = [name for name in here if range_of(name) in mine and name not in layer.names]
+            for name in (*coming, *going):
+                if name in layer.names:
+                    value = layer.remove(name)
+                    if range_of(name) in copied:
+                        self.stage(BLOCKS, name, value)
+                else:
+                    layer.add(name, self.read(BLOCKS, name) or b"")
+                if own.staged_bytes + self.staged_bytes > self._most_staged:
+                    layer.stage()
+                    commit(depth - 1)
+            left += [name for name in here if range_of(name) not in copied]
+            layer.stage()
+            records.append(layer.record)
+        commit(request.depth)
         return np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64)
 
-    def _settle(self, own: RunStore, depth: Depth, here: dict[bytes, int], request: HostRequest) -> LayerRecord:
-        """Stage a layer: copies that become own blocks, own blocks that become copies or go, the record."""
-        there = {name: _range_of(name, request) for name in own.names(BLOCKS, number_key(depth))}
-        known = own.read(LAYERS, number_key(depth)) is not None
-        record = own.layer_record(depth) if known else LayerRecord(depth, 0, digest_text(NOTHING), 0, 0, 0, 0)
-        # Some may be there since an attempt that was broken off.
-        coming = [name for name, number in here.items() if number in request.mine and name not in there]
-        going = [name for name, number in there.items() if number not in request.mine]
-        for name in coming:
-            value = self.read(BLOCKS, name) or b""
-            record = _changed(record, self, name, value, 1)
-            own.stage(BLOCKS, name, value)
-        for name in going:
-            value = own.read(BLOCKS, name) or b""
-            record = _changed(record, own, name, value, -1)
-            own.erase(BLOCKS, name)
-            if there[name] in request.copied:
-                self.stage(BLOCKS, name, value)
-        if coming or going or not known:
-            names = sorted({*there, *coming} - {*going})
-            record = replace(record, index=zlib.crc32(b"".join(names)))
-            own.stage_layer(record)
-        return record
 
+class _OwnLayer:
+    """A layer of the part in `store`, which blocks join and leave: their `names`, and the `record` that counts them."""
 
-def _range_of(name: bytes, request: HostRequest) -> int:
-    """The range of a block: none has keys of two."""
-    return bisect_right(request.cuts.cuts, split_block_key(name)[1])
+    def __init__(self, store: RunStore, depth: Depth) -> None:
+        self._store, self.names = store, {*store.names(BLOCKS, number_key(depth))}
+        known = store.read(LAYERS, number_key(depth)) is not None
+        self.record = store.layer_record(depth) if known else LayerRecord(depth, 0, digest_text(NOTHING), 0, 0, 0, 0)
 
+    def add(self, name: bytes, value: bytes) -> None:
+        """Stage a block."""
+        self._count(name, value, 1)
+        self.names.add(name)
+        self._store.stage(BLOCKS, name, value)
 
-def _changed(record: LayerRecord, store: RunStore, name: bytes, value: bytes, sign: int) -> LayerRecord:
-    """The record of a layer with a block more, or less if `sign` is -1."""
-    keys = store.decode(Block(*split_block_key(name), count_of(value), value))
-    one, two = (sign * lane for lane in lanes_of(keys))
-    return replace(
-        record, size=record.size + sign * len(keys), digest=digest_text(add_lanes(lanes_in(record.digest), (one, two))),
-        stored_bytes=record.stored_bytes + sign * (len(name) + len(value)),
-    )  # fmt: skip
+    def remove(self, name: bytes) -> bytes:
+        """Stage that a block is not there any more; return it."""
+        value = self._store.read(BLOCKS, name) or b""
+        self._count(name, value, -1)
+        self.names.discard(name)
+        self._store.erase(BLOCKS, name)
+        return value
+
+    def stage(self) -> None:
+        """Stage the record."""
+        self.record = replace(self.record, index=zlib.crc32(b"".join(sorted(self.names))))
+        self._store.stage_layer(self.record)
+
+    def _count(self, name: bytes, value: bytes, sign: int) -> None:
+        keys, record = self._store.decode(Block(*split_block_key(name), count_of(value), value)), self.record
+        one, two = (sign * lane for lane in lanes_of(keys))
+        self.record = replace(
+            record, size=record.size + sign * len(keys),
+            digest=digest_text(add_lanes(lanes_in(record.digest), (one, two))),
+            stored_bytes=record.stored_bytes + sign * (len(name) + len(value)),
+        )  # fmt: skip
 
 
 class Transfer:
@@ -156,7 +175,7 @@ class Transfer:
                     blocks = own.coded(depth, firsts[begin : min(begin + _AT_ONCE, end)])
                     self._outbox.put(self._number(depth, number), join_blocks(blocks, own.layout))
         self._outbox.flush()
-        return HostSent(self._outbox.sent, self._outbox.sent_bytes)
+        return HostSent(self._outbox.sent)
 
     def finish(self, expected: list[int]) -> None:
         """Return when so many messages of each host are durable."""
@@ -170,7 +189,7 @@ class Transfer:
         self._outbox.give_up()
 
     def _number(self, depth: Depth, number: int) -> int:
-        """What a message says in place of the number of a range: it may have blocks of several layers."""
+        """Return the number of a range and a layer: a message may have blocks of several layers."""
         return (depth - self._request.first) * len(self._request.targets) + number
 
     def _take_in(self, number: int, coded: Coded) -> None:

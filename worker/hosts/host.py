@@ -6,8 +6,8 @@ import re
 import secrets
 import shutil
 import socket
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,50 +86,38 @@ class Host:
         """
         request = HostRequest.of(chunk)
         directory = self._directory_of(request)
-        try:
-            return self._answer(task, puzzle, session, chunk, depots, request, directory)
-        except StorageError as error:
-            # Its user knows the run by the coordinator's name.
-            run = str(request.manifest.get("run"))
-            own = directory.name
-            error.steps = tuple(step._replace(what=run) if step.what == own else step for step in error.steps)
-            raise
-
-    def _answer(
-        self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots, request: HostRequest,
-        directory: Path,
-    ) -> list[Array]:  # fmt: skip
-        if task == "host-leave":
-            if part := self._parts.pop(directory, None):
-                part.close()
-            shutil.rmtree(directory, ignore_errors=True)
-            return [as_array({})]
-        if not directory.exists():
-            if task != "host-take":
-                text = f"it keeps nothing of run {request.manifest.get('run')}"
-                if request.copies:
-                    raise TaskError(f"{text}, of which others have copies", Step("drain", self.name))
-                raise TaskError(f"{text}: begin the run anew")
-            begin_part(directory, Manifest.from_dict(request.manifest))
-        part = self._part(directory, request, puzzle, depots, task in _STEPS)
-        answers: dict[str, Callable[[], list[Array]]] = {
-            "host-take": lambda: part.take(request, list(chunk[1:])),
-            "host-expand": lambda: part.expand(request, session),
-            "host-keep": lambda: part.keep(request, session),
-            "host-back": lambda: part.back(request, session),
-            "host-merge": lambda: part.merge(request, session),
-            "host-send": lambda: part.send(request, session),
-            "host-receive": lambda: part.receive(request, session),
-            "host-settle": lambda: part.settle(request),
-            "host-index": lambda: part.index(request),
-            "host-give": lambda: part.give(request, chunk[-1]),
-        }
-        try:
-            return answers[task]()
-        except Exception:
-            # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
-            self._parts.pop(directory).close()
-            raise
+        with _named(directory.name, str(request.manifest.get("run"))):
+            if task == "host-leave":
+                if part := self._parts.pop(directory, None):
+                    part.close()
+                shutil.rmtree(directory, ignore_errors=True)
+                return [as_array({})]
+            if not directory.exists():
+                if task != "host-take":
+                    text = f"it keeps nothing of run {request.manifest.get('run')}"
+                    if request.copies:
+                        raise TaskError(f"{text}, of which others have copies", Step("drain", self.name))
+                    raise TaskError(f"{text}: begin the run anew")
+                begin_part(directory, Manifest.from_dict(request.manifest))
+            part = self._part(directory, request, puzzle, depots, task in _STEPS)
+            answers: dict[str, Callable[[], list[Array]]] = {
+                "host-take": lambda: part.take(request, list(chunk[1:])),
+                "host-expand": lambda: part.expand(request, session),
+                "host-keep": lambda: part.keep(request, session),
+                "host-back": lambda: part.back(request, session),
+                "host-merge": lambda: part.merge(request, session),
+                "host-send": lambda: part.send(request, session),
+                "host-receive": lambda: part.receive(request, session),
+                "host-settle": lambda: part.settle(request),
+                "host-index": lambda: part.index(request),
+                "host-give": lambda: part.give(request, chunk[-1]),
+            }
+            try:
+                return answers[task]()
+            except Exception:
+                # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
+                self._parts.pop(directory).close()
+                raise
 
     def close(self) -> None:
         """Leave what is committed."""
@@ -156,6 +144,16 @@ class Host:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
         return part
+
+
+@contextmanager
+def _named(own: str, run: str) -> Iterator[None]:
+    """Have the steps of storage errors name a run as its user knows it, by the coordinator's name."""
+    try:
+        yield
+    except StorageError as error:
+        error.steps = tuple(step._replace(what=run) if step.what == own else step for step in error.steps)
+        raise
 
 
 def require_store(directory: Path) -> None:

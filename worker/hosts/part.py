@@ -52,11 +52,13 @@ class Part:
             self.store = opened.enter_context(RunStore(directory, writable=True))
             if self.store.layout != puzzle.layout:
                 raise TaskError("the manifest of the run and its puzzle have keys of other kinds")
+            self._copies: Copies | None = None
+            if (directory / COPIES_FOLDER).exists():
+                self._copies = opened.enter_context(Copies(directory, self.store.manifest, self.shares.staged_bytes))
             self._resources = opened.pop_all()
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: HostStep | None = None
-        self._copies = self._begun_copies() if (directory / COPIES_FOLDER).exists() else None
         self._transfer: Transfer | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
@@ -65,20 +67,18 @@ class Part:
     def close(self) -> None:
         """Leave what is committed."""
         self._abandon()
-        if self._copies is not None:
-            self._copies.close()
         self._resources.close()
 
     # What is asked
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
-        """Keep the own keys of the layers before `request.depth`, the nearest last, in place of all there is.
-
-        Of ranges that are copied here, too, those.
-        """
+        """Keep own keys, and copies, of the layers before `request.depth`, nearest last, in place of all there is."""
         if not all(self.store.layout.holds(keys) and is_increasing(keys) for keys in layers):
             raise PayloadError("a request is not readable: its layers are no increasing keys")
         self._drop_from(0)
+        if self._copies is not None:
+            self._copies.erase(BLOCKS)
+            self._copies.finish()
         self._forget_older()
         self.store.commit(replace(self.store.state, depth=-1))
         mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
@@ -188,11 +188,9 @@ class Part:
     def copies(self) -> Copies:
         """The copies of ranges of other hosts, which are begun when they are first needed."""
         if self._copies is None:
-            self._copies = self._begun_copies()
+            copies = Copies(self.store.directory, self.store.manifest, self.shares.staged_bytes)
+            self._copies = self._resources.enter_context(copies)
         return self._copies
-
-    def _begun_copies(self) -> Copies:
-        return Copies(self.store.directory, self.store.manifest, self.shares.staged_bytes)
 
     def layer(self, depth: Depth) -> Layer:
         """The own keys of a layer."""

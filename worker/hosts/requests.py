@@ -123,10 +123,9 @@ class HostExpanded:
 
 @dataclass(frozen=True)
 class HostSent:
-    """The answer of a host that has sent blocks: its messages to each host, counted, and the bytes of all."""
+    """The answer of a host that has sent blocks: the number of its messages to each host."""
 
     sent: list[int]
-    bytes: int
 
 
 @dataclass(frozen=True)
