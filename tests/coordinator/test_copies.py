@@ -12,12 +12,28 @@ from hypothesis import strategies as st
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.steps import hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.tasks import Array
 from tests.support.engine import EMBEDDINGS, new_run
-from tests.support.near_hosts import NAMES, NearHosts, Notes, assert_as_a_plain_search, driven, near_hosts, resources_of
+from tests.support.near_hosts import (
+    NAMES,
+    Killed,
+    NearHosts,
+    Notes,
+    assert_as_a_plain_search,
+    driven,
+    near_hosts,
+    resources_of,
+)
 
 pytestmark = pytest.mark.timeout(300)
 USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]
@@ -175,6 +191,106 @@ def test_hosts_that_come_later_share_long_layers(
     assert max(counts) - min(counts) <= 1
     assert_as_a_plain_search(directory, options, hosts)
     assert {task[:-1] for task in lost} == {"host-take", "host-send", "host-settle"}
+
+
+@searches("task", "host-take", "host-send", "host-settle")
+def test_a_host_takes_part_only_when_it_has_its_ranges(
+    task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The coordinator is killed while a third host is sent its share; then that host is gone, too."""
+    monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    options = options_of(search)
+    directory, resources, hosts.chosen = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), ["a", "b"]
+
+    def kill(asked: str, host: str, request: HostRequest) -> None:
+        if asked == task and len(request.hosts) == 3:
+            raise Killed
+
+    hosts.then = kill
+    with pytest.raises(Killed):
+        driven(directory, resources, Notes())
+    with RunStore(directory) as store:
+        dealt = Keepers.of(store, hosts).dealt
+    # Where blocks are settled, the host is on record with its ranges.
+    assert dealt.hosts == (NAMES if task == "host-settle" else ["a", "b"])
+    assert {*dealt.owners} == {*range(len(dealt.hosts))}
+    hosts.then = lambda *_: None
+    hosts.lose("c")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+def test_blocks_settle_in_many_commits(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Each block is a commit of its own, and the attempt after each of them is lost once."""
+    monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))
+    options = dict(zip(("layout", "keys", "directed", "size"), ("u64", "spread", "no", "600"), strict=True))
+    directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, "u64")
+    assert driven(directory, resources, Notes(), until=6).status == "interrupted"
+    commits, committed, settle = list[bool](), RunStore.commit, Copies.settle
+
+    def commit(store: RunStore, state: State) -> None:
+        committed(store, state)
+        if len(settling) and "hosts" in store.directory.parts:
+            commits.append(True)
+            if len(commits) in (2, 5, 9, 20):
+                raise Killed
+
+    def settle_and_say(copies: Copies, own: RunStore, request: HostRequest) -> Array:
+        settling.append(True)
+        try:
+            return settle(copies, own, request)
+        finally:
+            settling.clear()
+
+    settling = list[bool]()
+    monkeypatch.setattr(RunStore, "commit", commit)
+    monkeypatch.setattr(Copies, "settle", settle_and_say)
+    hosts.lose("b")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert len(commits) > 40
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+def test_a_host_with_a_damaged_store_of_copies_serves_again_when_it_is_mended(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+    directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, "u64")
+    assert driven(directory, resources, Notes(), until=6).status == "interrupted"
+    hosts.restart("b")
+    [file] = tmp_path.glob(f"hosts/b/run-*/{COPIES_FOLDER}/{DATA_FILE}")
+    whole = file.read_bytes()
+    file.write_bytes(b"damaged" * 1000)
+    with pytest.raises(WorkerError, match="host b: the data file of run copies is damaged"):
+        driven(directory, resources, Notes())
+    file.write_bytes(whole)
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize("task", ["host-merge", "host-send", "host-receive"])
+def test_what_a_host_has_done_is_counted_once(
+    task: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often its layer, or the copies of it, are lost."""
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+    directory, lost, told = new_run(tmp_path, options), Counter[str](), list[int]()
+    monkeypatch.setattr(Places, "add_kept", lambda places, host, **figures: told.append(figures["configurations"]))
+
+    def lose(asked: str, host: str, request: HostRequest) -> None:
+        if asked == task and request.depth % 2 and lost[f"{host}{request.depth}"] < 2:
+            lost[f"{host}{request.depth}"] += 1
+            raise HostLostError(f"{host} is lost")
+
+    hosts.then = lose
+    assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
+    with RunStore(directory) as store:
+        kept = sum(record.size for record in store.layer_records() if record.hosted)
+    assert len(lost) > 4
+    assert sum(told) == kept
 
 
 def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
