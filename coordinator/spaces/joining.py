@@ -1,6 +1,6 @@
 """The component of every configuration of a space, by passes over its blocks.
 
-    blocks -> chunks -> forest (executor) -> pairs by key range, beyond the budget on disk     looking at the moves
+    blocks -> chunks -> forest (executor) -> pairs by key range in the exchange                looking at the moves
     each range, from the highest to the lowest: its pairs folded, what is left handed down     joining
     each range, from the lowest to the highest: the number of each one's component             numbering
     each range again, where the components so numbered are not the largest first               sorting
@@ -14,7 +14,6 @@ numbering finds the components of all others in the ranges below. Each pass comm
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,16 @@ from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.keys.order import less_than, lower_bounds
-from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.puzzles.keys.order import less_than
 from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.spill import Spill, SpillFiles
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import META, PARTIAL_KEY, SIZES_KEY
 from hakoiri.storage.results.census import SLAB, read_sizes, stage_labels, stage_sizes
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, split_pairs
 from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.layers.partition import Partition, scatter
 
 #: What a configuration of a range takes besides its key, thrice: places and labels.
 _BYTES_BESIDE_KEYS = 40
@@ -43,19 +43,17 @@ _ARRAYS = 4
 _MOST = int(np.iinfo(np.uint32).max)
 #: The number that spilled pairs are coded for.
 _STAGE = 1
-#: Frames of a spill file whose pairs are folded together.
-_FRAMES = 16
 
 
 @dataclass(frozen=True)
 class Joined:
     """How far the passes are, as the partial record has it.
 
-    A range has `span` slabs, and range 0 is the highest. `expanded` counts configurations, the others ranges; `moves`
-    and `balance` (`worker.graphs.forests.balance`) are those of what is expanded.
+    A range has `range_slabs` slabs, the last one perhaps fewer. `expanded` counts configurations, the others ranges,
+    `folded` from the highest on; `moves` and `balance` (`worker.graphs.forests.balance`) are those of what is expanded.
     """
 
-    span: int
+    range_slabs: int
     expanded: int = 0
     moves: int = 0
     balance: int = 0
@@ -85,10 +83,11 @@ class Joining:
         self._size = self.slabs.size
         self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], _STAGE)
         self._durable_at = time.monotonic()
-        #: By range the pairs in memory, and the bytes of all of them.
-        self._buckets: dict[int, list[Keys]] = {}
-        self._held = 0
         self._take_up()
+        begins = [first << self._layout.bits for first in self.slabs.firsts[:: self._done.range_slabs]]
+        partition = Partition(self._spill.layout, tuple(begins[1:]))
+        self._ranges = partition.ranges
+        self._exchange = Exchange(partition, _STAGE, self._spill, self._shares.bucket_bytes // 2)
 
     def run(self) -> int:
         """How many components there are: label 0 is the largest one, ties go to that with the least key.
@@ -96,7 +95,7 @@ class Joining:
         What is staged then, and that there is no partial record any more, is for the caller to commit.
         """
         self._expand_all()
-        for number in range(self._done.folded, self._ranges):
+        for number in reversed(range(self._left_to_fold)):
             self._fold(number)
         count = self._number_all()
         self._store.erase(META, PARTIAL_KEY)
@@ -116,24 +115,24 @@ class Joining:
     def _take_up(self) -> None:
         fields = self._store.read_partial()
         # There may be one of the listing still, or of another version.
-        if fields is None or "span" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
+        if fields is None or "range_slabs" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
             self._spill.clear()
             fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
-            span = max(1, min(self._context.tuning.most_range, fitting) // SLAB)
-            self._done = Joined(span)
+            self._done = Joined(max(1, min(self._context.tuning.most_range, fitting) // SLAB))
         else:
             self._done = Joined(**fields | {"spilled": spilled})
             self._spill.restore(spilled)
 
     def _save(self, **done: Any) -> None:
         """Commit what is staged together with how far the passes are; pairs in memory are spilled first."""
-        self._spill_all()
+        self._exchange.code_held(self._context.local, bits=False)
+        self._exchange.spill()
         self._spill.sync()
         self._done = replace(self._done, **done)
-        self._done = replace(self._done, spilled=self._spill.files.beyond(self._done.folded))
+        self._done = replace(self._done, spilled=self._spill.files.beyond(0, self._left_to_fold))
         self._store.stage_record(META, PARTIAL_KEY, asdict(self._done))
         self._session.commit(self._store.state)
-        self._spill.forget_below(self._done.folded)
+        self._spill.keep(self._done.spilled)
         self._durable_at = time.monotonic()
 
     def _tell(self, headline: str, done: int) -> None:
@@ -145,13 +144,13 @@ class Joining:
     # Ranges
 
     @property
-    def _ranges(self) -> int:
-        return -(-len(self.slabs) // self._done.span)
+    def _left_to_fold(self) -> int:
+        return self._ranges - self._done.folded
 
     def _range(self, number: int) -> range:
         """The slabs of a range."""
-        end = len(self.slabs) - number * self._done.span
-        return range(max(0, end - self._done.span), end)
+        begin = number * self._done.range_slabs
+        return range(begin, min(begin + self._done.range_slabs, len(self.slabs)))
 
     # Looking at the moves
 
@@ -181,22 +180,10 @@ class Joining:
                 return
 
     def _add(self, pairs: Keys) -> None:
-        """Put increasing pairs into the buckets of their greater keys, and all on disk where memory is short."""
-        lowest_first = [self.slabs.firsts[self._range(number).start] for number in reversed(range(self._ranges))]
-        layout = PAIR_LAYOUTS[self._layout]
-        begins = lower_bounds(pairs, layout.pack([first << self._layout.bits for first in lowest_first])).tolist()
-        for number, (begin, end) in enumerate(pairwise([*begins, len(pairs)])):
-            if begin < end:
-                self._buckets.setdefault(self._ranges - 1 - number, []).append(pairs[begin:end].copy())
-        self._held += pairs.nbytes
-        if self._held > self._shares.bucket_bytes:
-            self._spill_all()
-
-    def _spill_all(self) -> None:
-        for number, parts in self._buckets.items():
-            self._spill.append(number, code_keys(_STAGE, merge(parts, [])))
-        self._buckets.clear()
-        self._held = 0
+        """Hand pairs to the ranges of their greater keys."""
+        self._exchange.add(*scatter(pairs, self._exchange.partition.table))
+        if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
+            self._exchange.code_held(self._context.local, bits=False)
 
     # Joining
 
@@ -205,7 +192,7 @@ class Joining:
         slabs = self._range(number)
         keys = self.slabs.keys(slabs)
         forest = Forest(keys)
-        for pairs in self._pairs(number):
+        for pairs in self._exchange.drain(number):
             greater, lesser = split_pairs(pairs, self._layout)
             members = forest.places(greater)
             if (members < 0).any():
@@ -220,30 +207,21 @@ class Joining:
         if (places == NOWHERE).any():
             report_wrong_moves(self._session)
         stage_labels(self._store, places[roots].astype(np.uint32), slabs.start)
-        self._save(folded=number + 1)
+        self._save(folded=self._ranges - number)
         self._tell("joining configurations", self._size - slabs.start * SLAB)
-
-    def _pairs(self, number: int) -> Iterator[Keys]:
-        """The pairs of a range, in batches."""
-        held = self._buckets.pop(number, [])
-        self._held -= sum(part.nbytes for part in held)
-        yield from held
-        spilled = self._spill.read_between(number, 0, PAIR_LAYOUTS[self._layout].greatest + 1)
-        while some := list(islice(spilled, _FRAMES)):
-            yield np.concatenate(some)
 
     # Numbering and sorting
 
     def _number_all(self) -> int:
         if self._done.numbered < self._ranges:
-            sizes = component_sizes(self.slabs, self._rising(self._done.numbered).start)
+            sizes = component_sizes(self.slabs, self._range(self._done.numbered).start)
             for number in range(self._done.numbered, self._ranges):
                 sizes = self._number(number, sizes)
         sizes = read_sizes(self._store)
         ranks = ranks_of(sizes)
         if (ranks[1:] <= ranks[:-1]).any():
             for number in range(self._done.sorted, self._ranges):
-                part = self._rising(number)
+                part = self._range(number)
                 stage_labels(self._store, ranks[self.slabs.labels(part)], part.start)
                 self._save(sorted=number + 1)
                 self._tell("sorting components", part.stop * SLAB)
@@ -251,7 +229,7 @@ class Joining:
         return len(sizes)
 
     def _number(self, number: int, sizes: Sizes) -> Sizes:
-        part = self._rising(number)
+        part = self._range(number)
         labels = numbered(self.slabs, part, len(sizes))
         sizes = added(sizes, labels)
         stage_labels(self._store, labels, part.start)
@@ -260,7 +238,3 @@ class Joining:
         self._save(numbered=number + 1)
         self._tell("numbering components", part.stop * SLAB)
         return sizes
-
-    def _rising(self, number: int) -> range:
-        """The slabs of a range, counted from the lowest."""
-        return self._range(self._ranges - 1 - number)

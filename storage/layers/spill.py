@@ -16,6 +16,7 @@ not read: the layer is begun again.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,14 +24,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import Key, Keys, Layout
-from hakoiri.puzzles.keys.order import slice_between
+from hakoiri.puzzles.keys.layout import Layout
 from hakoiri.storage.engine.environment import require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.inside import make_folder, names_inside, open_inside, remove_folder, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.blocks import Block, Coded, count_of, decode, is_sound
+from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound
 from hakoiri.storage.ledger.lock import require_held
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.ledger.records import seal, unseal
@@ -54,10 +54,11 @@ class SpillFiles:
         """The inverse of ``asdict``; ``None`` for the files of another version."""
         return cls(**fields) if fields.get("version") == _VERSION else None
 
-    def beyond(self, first: int) -> "SpillFiles":
-        """Those of range `first` and the ranges after it."""
+    def beyond(self, first: int, end: int = sys.maxsize) -> "SpillFiles":
+        """Those of range `first` and the ranges after it, up to range `end`, which is left out."""
         lengths, keys = (
-            {name: count for name, count in part.items() if int(name) >= first} for part in (self.lengths, self.keys)
+            {name: count for name, count in part.items() if first <= int(name) < end}
+            for part in (self.lengths, self.keys)
         )
         return SpillFiles(lengths, keys)
 
@@ -105,12 +106,6 @@ class Spill:
             while file.tell() < length:
                 yield self._read_frame(file, number)
 
-    def read_between(self, number: int, low: Key, high: Key) -> Iterator[Keys]:
-        """The keys of a range with low <= key < high, block by block."""
-        with self.decoding(number):
-            for block in self.read(number):
-                yield slice_between(decode(block, self.layout), low, high)
-
     @contextmanager
     def decoding(self, number: int) -> Iterator[None]:
         """Within this, `DamagedError` for a block of a range names its file, and what to do."""
@@ -121,10 +116,13 @@ class Spill:
 
     def forget_below(self, first: int) -> None:
         """Remove the files of the ranges before range `first`."""
-        for name in self.files.lengths:
-            if int(name) < first:
-                remove_inside(self._run, self._name(name))
-        self.files = self.files.beyond(first)
+        self.keep(self.files.beyond(first))
+
+    def keep(self, files: SpillFiles) -> None:
+        """Remove the files of all ranges but those in `files`."""
+        for name in self.files.lengths.keys() - files.lengths.keys():
+            remove_inside(self._run, self._name(name))
+        self.files = files
 
     def sync(self) -> None:
         """Return when everything appended is on disk."""

@@ -37,8 +37,9 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
+from hakoiri.storage.names import LABELS, META, PARTIAL_KEY, SIZES_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
+from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 from tests.support.engine import before_call, left_by_another_version, open_without_sync
 from tests.support.refusals import refused
@@ -155,6 +156,20 @@ def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str
     driven(straight, _SHORT)
     assert stopped_at(stopped, headline) == "interrupted"
     left_by_another_version(stopped)
+    assert driven(stopped, _SHORT) == "complete"
+    assert found(stopped) == found(straight)
+
+
+def test_ranges_that_another_version_counted_from_the_highest_are_joined_anew(tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, _SHORT)
+    assert stopped_at(stopped, "joining configurations") == "interrupted"
+    with RunStore(stopped, writable=True) as store:
+        fields = store.read_partial()
+        assert fields is not None
+        fields["span"] = fields.pop("range_slabs")
+        store.stage_record(META, PARTIAL_KEY, fields)
+        store.commit(store.state)
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
 
@@ -453,8 +468,8 @@ def test_what_may_be_asked_of_a_census(directed: str, diameters: str | None, que
 
 def test_pairs_in_memory_are_counted_and_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held, roomy = list[int](), replace(_SHORT, tuning=replace(_SHORT.tuning, checkpoint=60.0))
-    before_call(monkeypatch, Joining, "_add", lambda joining, _: held.append(joining._held))
-    before_call(monkeypatch, Joining, "_spill_all", lambda joining: held.append(joining._held))
+    before_call(monkeypatch, Exchange, "add", lambda exchange, *_: held.append(exchange.held_bytes))
+    before_call(monkeypatch, Exchange, "code_held", lambda exchange, *_, **__: held.append(exchange.held_bytes))
     directory = started(tmp_path, "u32", "spread")
     assert driven(directory, roomy) == "complete"
     assert min(held) == 0 < max(held)
@@ -469,7 +484,7 @@ def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
 ) -> None:
     """Each takes three keys of 4 bytes and 40 more of half of the memory, in whole slabs."""
     spans = list[int]()
-    before_call(monkeypatch, Joining, "run", lambda joining: spans.append(joining._done.span))
+    before_call(monkeypatch, Joining, "run", lambda joining: spans.append(joining._done.range_slabs))
     roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, most_range=1 << 20))
     driven(started(tmp_path, "u32", "spread"), roomy)
     assert spans == [20_000 // 2 // (3 * 4 + 40) // _SLAB]

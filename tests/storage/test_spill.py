@@ -11,10 +11,10 @@ import pytest
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from hakoiri.storage.errors import DamagedError, DiskFullError
-from hakoiri.storage.layers.blocks import Block, code_keys, decode, join_blocks
+from hakoiri.storage.layers.blocks import code_keys, decode
 from hakoiri.storage.layers.spill import Spill, SpillFiles
-from hakoiri.storage.ledger.records import pack_record, seal, unpack_record
-from hakoiri.storage.names import SPILL_FOLDER, block_key
+from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.refusals import refused
 
 #: Of the layer that is being made.
@@ -80,19 +80,6 @@ def test_a_long_batch_is_several_frames(layout: Layout, run: Path) -> None:
     assert len(batches) > 1
     assert [key for batch in batches for key in batch] == keys
     assert spill.keys_in(5) == len(keys)
-
-
-@every_layout
-def test_ranges_are_read_between_bounds(layout: Layout, run: Path) -> None:
-    spill, held = filled(run, layout)
-    rng = Random(4)
-    for number, batches in held.items():
-        bounds = [0, layout.greatest + 1, *(rng.choice(batches[0]) + rng.randrange(-1, 2) for _ in range(8))]
-        for low in bounds:
-            for high in bounds:
-                if 0 <= low <= high <= layout.greatest + 1 and low <= layout.greatest:
-                    found = [ints(keys) for keys in spill.read_between(number, low, high)]
-                    assert found == [[key for key in batch if low <= key < high] for batch in batches]
 
 
 @every_layout
@@ -176,7 +163,7 @@ def test_no_changed_bit_passes(layout: Layout, run: Path) -> None:
         spoiled[bit // 8] ^= 1 << bit % 8
         path.write_bytes(spoiled)
         with pytest.raises(DamagedError, match="run a-run: its spill file 7-4 is damaged"):
-            list(spill.read_between(4, 0, layout.greatest + 1))
+            keys_of(spill, 4)
     path.write_bytes(content)
     assert keys_of(spill, 4) == batches
 
@@ -213,15 +200,6 @@ def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) 
         keys_of(spill, 3)
 
 
-def test_a_sound_checksum_over_wrong_keys_is_no_excuse(run: Path) -> None:
-    spill, name = Spill(run, U32, DEPTH), block_key(DEPTH, 1, 4)
-    # Differences of 0.
-    value = seal((3).to_bytes(4, "big") + b"\0\0", name)
-    spill.append(0, join_blocks([Block(DEPTH, 1, 3, value)], U32))
-    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 7-0 is damaged"):
-        list(spill.read_between(0, 0, 9))
-
-
 def test_merged_ranges_are_forgotten(run: Path) -> None:
     spill, held = filled(run, U32)
     for first in (0, 1, 3, 4, 12):
@@ -231,6 +209,16 @@ def test_merged_ranges_are_forgotten(run: Path) -> None:
         assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
         assert all(keys_of(spill, number) == held[number] for number in left)
         assert all(spill.keys_in(number) == 0 for number in held if number < first)
+
+
+def test_ranges_that_are_not_kept_are_removed(run: Path) -> None:
+    spill, held = filled(run, U32)
+    for end in (12, 11, 1, 0):
+        spill.keep(spill.files.beyond(0, end))
+        left = [number for number in held if number < end]
+        assert sorted(files(run)) == sorted(map(name_of, left))
+        assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
+        assert all(keys_of(spill, number) == held[number] for number in left)
 
 
 def test_clearing_removes_everything(run: Path) -> None:

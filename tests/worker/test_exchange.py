@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U128, Key, Keys, Layout, ints
+from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.bitmap import Words
-from hakoiri.storage.layers.blocks import Coded, code_keys, decode
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.ledger.records import seal
+from hakoiri.storage.names import block_key
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
@@ -70,6 +73,33 @@ def test_what_was_put_in_comes_out(most_coded: int, layout: Layout, tmp_path: Pa
         assert found_in(exchange.take(number), layout) == mine
         assert exchange.keys_in(number) == spill.keys_in(number)
     assert exchange.held_bytes == 0
+
+
+@pytest.mark.parametrize("most_coded", [0, 500, 1 << 30])
+def test_a_range_is_drained_in_batches_while_others_are_filled(most_coded: int, tmp_path: Path) -> None:
+    exchange, keys, _ = filled(tmp_path, U32, most_coded)
+    for number, (low, high) in reversed([*enumerate(exchange.bounds)]):
+        batches = exchange.drain(number)
+        first = next(batches)
+        assert exchange.keys_in(number) < len(first) + sum(map(len, rest := [*batches]))
+        assert sorted({key for batch in (first, *rest) for key in ints(batch)}) == [k for k in keys if low <= k < high]
+        if number:
+            exchange.put(number - 1, code_keys(DEPTH, U32.pack([exchange.bounds[number - 1][0]])))
+            keys = sorted({*keys, exchange.bounds[number - 1][0]})
+        # What was spilled stays on disk until somebody removes it.
+        assert not (most_coded == 1 << 30 and exchange.keys_in(number))
+    assert (exchange.held_bytes, exchange._coded_bytes) == (0, 0)
+
+
+def test_a_sound_checksum_over_wrong_keys_is_no_excuse(tmp_path: Path) -> None:
+    spill, name = Spill(tmp_path, U32, DEPTH), block_key(DEPTH, 1, 4)
+    # Differences of 0.
+    value = seal((3).to_bytes(4, "big") + b"\0\0", name)
+    spill.append(0, join_blocks([Block(DEPTH, 1, 3, value)], U32))
+    exchange = Exchange(Partition(U32, (9,)), DEPTH, spill, 0)
+    for read in (lambda: exchange.between(0, 0, 9), lambda: [*exchange.drain(0)]):
+        with pytest.raises(DamagedError, match=r"run .*: its spill file 5-0 is damaged"):
+            read()
 
 
 @pytest.mark.parametrize("bits", ["ranges", "whole"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from threading import Lock
 
@@ -13,8 +14,9 @@ from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import Bitmap, Found, Put, bitmap_for
+from hakoiri.worker.layers.ranges import Bitmap, Found, Put, bitmap_for, code_found
 from hakoiri.worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is cut again.
@@ -124,9 +126,18 @@ class Exchange:
 
     def take(self, number: int) -> Found:
         """Everything in a range; what is in memory is removed."""
-        found = Found(self._take_parts(number), list(self._blocks(number)), self._bitmap(number))
-        self._coded[number], self.bitmaps[number] = [], None
+        found = Found(
+            self._take_parts(number), [*self._take_coded(number), *self._spill.read(number)], self._bitmap(number)
+        )
+        self.bitmaps[number] = None
         return found
+
+    def drain(self, number: int) -> Iterator[Keys]:
+        """The keys of a range without a bitmap in batches, as they are read; what is in memory is removed."""
+        yield from self._take_parts(number)
+        with self._spill.decoding(number):
+            for block in chain(self._take_coded(number), self._spill.read(number)):
+                yield decode(block, self._layout)
 
     def _bitmap(self, number: int) -> Bitmap | None:
         """The bitmap of a range: where there are some of all ranges, its part of these put together in the first."""
@@ -148,6 +159,12 @@ class Exchange:
     def _blocks(self, number: int) -> Iterator[Block]:
         yield from chain.from_iterable(coded.blocks(self.depth) for coded in self._coded[number])
         yield from self._spill.read(number)
+
+    def _take_coded(self, number: int) -> Iterator[Block]:
+        with self._lock:
+            coded, self._coded[number] = self._coded[number], []
+            self._coded_bytes -= sum(len(each.data) for each in coded)
+        return chain.from_iterable(each.blocks(self.depth) for each in coded)
 
     def _take_parts(self, number: int) -> list[Keys]:
         parts, self._parts[number] = self._parts[number], []
@@ -184,3 +201,15 @@ class Exchange:
                 yield number, Found(self._take_parts(number), [], bitmap)
         if bits and not away:
             self.whole = [replace(each, words=None) for each in self.whole]
+
+    def code_held(self, threads: Threads, bits: bool, away: bool = False) -> None:
+        """Code the keys in memory, as `take_held` gives them."""
+        numbers: list[int] = []
+
+        def held() -> Iterator[Found]:
+            for number, found in self.take_held(bits, away):
+                numbers.append(number)
+                yield found
+
+        for place, coded in threads.each("merge", partial(code_found, self._layout, self.depth), held()):
+            self.put(numbers[place], coded)

@@ -14,7 +14,7 @@ from hakoiri.storage.layers.readers import Layer, Source
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.layers.ranges import Expanded, Expansion, Found, Frontier, Merged, Work, code_found, merge_range
+from hakoiri.worker.layers.ranges import Expanded, Expansion, Found, Frontier, Merged, Work, merge_range
 from hakoiri.worker.tasks import Array
 
 #: How many times less memory a known key takes than a successor, which is also sorted, coded and kept.
@@ -137,29 +137,16 @@ class RangeStep:
         self._exchange.add(keys, ends)
         if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
             # IMPORTANT: bitmaps stay, for threads go on with them.
-            self._code_held(bits=False)
+            self._exchange.code_held(self._threads, bits=False)
 
     def spill(self) -> None:
         """Put everything that was expanded on disk, but for what is to be sent away."""
-        self._code_held(bits=True)
+        self._exchange.code_held(self._threads, bits=True)
         self._exchange.spill()
 
     def send_away(self) -> None:
         """Send what was expanded for ranges of other hosts."""
-        self._code_held(bits=True, away=True)
-
-    def _code_held(self, bits: bool, away: bool = False) -> None:
-        """Code the keys in memory, as `Exchange.take_held` gives them."""
-        numbers: list[int] = []
-
-        def held() -> Iterator[Found]:
-            for number, found in self._exchange.take_held(bits, away):
-                numbers.append(number)
-                yield found
-
-        code = partial(code_found, self._puzzle.layout, self._exchange.depth)
-        for place, coded in self._threads.each("merge", code, held()):
-            self._exchange.put(numbers[place], coded)
+        self._exchange.code_held(self._threads, bits=True, away=True)
 
     # Merging
 
