@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
-from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.executors.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.goals.distances import GoalDistances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.layers.search import Reached
@@ -32,7 +32,8 @@ _BYTES_BESIDE_KEY = 16
 class Answers:
     """An open run of whatever kind. `puzzle` is the run's, `store` its data, `kind` what it is.
 
-    `resources` are those of this process that questions may take: threads and memory.
+    `resources` are those of this process that questions may take: threads and memory; `redis` is the URL at which its
+    hosts are asked, ``None`` if there are none.
     """
 
     def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
@@ -43,7 +44,9 @@ class Answers:
         self.store = store
         self._distances: dict[str, GoalDistances] = {}
         self._start_is_the_goal: bool | None = None
-        self.resources = (resources or Resources()).here().over(store.manifest.settings)
+        resources = resources or Resources()
+        self.resources = resources.over(store.manifest.settings).here()
+        self.redis = redis_of_hosts(store, resources.redis)
         try:
             self.puzzle, self.spec = pinned_puzzle(store)
             self.kind = kind_of(store.manifest.mode)
@@ -125,7 +128,7 @@ class Answers:
         By another `metric` than the run's, if one is given.
         """
         if metric not in self._distances and self.exhausted:
-            found = GoalDistances.open(self.store, self.puzzle, metric)
+            found = GoalDistances.open(self.store, self.puzzle, metric, self.redis)
             if found is not None:
                 self._distances[metric] = found
         return self._distances.get(metric)

@@ -1,7 +1,7 @@
 """What an open run says of its goals: how far each configuration is from the nearest, and which are farthest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -58,7 +58,7 @@ class GoalAnswers(ComponentAnswers):
         other = self.other_metric(metric)
         if (known := self.known_distances(other)) is None:
             directory = self.distances_run(other).make(self.resources)
-            self.driven(directory, self.resources, control, observer)
+            self.driven(directory, replace(self.resources, redis=self.redis), control, observer)
             known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1

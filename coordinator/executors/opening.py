@@ -75,18 +75,24 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
 
     Raises storage errors; `ElsewhereError` when a layer is read whose hosts cannot be reached.
     """
-    store, url = RunStore(directory), redis or os.environ.get("HAKOIRI_REDIS", "")
+    store = RunStore(directory)
+    url = redis_of_hosts(store, redis)
 
     @cache
     def elsewhere() -> Entries:
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.executors.kept import KeptBlocks
 
-        return KeptBlocks(open_keepers(store, url, Control(), SilentObserver()), store.layout)
+        return KeptBlocks(open_keepers(store, url or "", Control(), SilentObserver()), store.layout)
 
-    if url and store.keepers():
+    if url:
         store.elsewhere = elsewhere
     return store
+
+
+def redis_of_hosts(store: RunStore, redis: str | None) -> str | None:
+    """Return the URL at which the hosts of a run are asked, `redis` or HAKOIRI_REDIS; ``None`` if it has no hosts."""
+    return (redis or os.environ.get("HAKOIRI_REDIS")) if store.keepers() else None
 
 
 def open_keepers(store: RunStore, redis: str, control: Control, observer: Observer) -> "Keepers":

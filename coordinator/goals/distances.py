@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
@@ -41,12 +42,12 @@ class GoalDistances:
         self.store = store
 
     @classmethod
-    def open(cls, run: RunStore, puzzle: Puzzle, metric: str = "") -> "GoalDistances | None":
-        """Those of a run, if they are there and complete."""
+    def open(cls, run: RunStore, puzzle: Puzzle, metric: str, redis: str | None) -> "GoalDistances | None":
+        """Return those of a run, if they are there and complete; `redis` is as for `open_store`."""
         directory = distances_run(run, puzzle, metric).directory
         if not (directory / DATA_FILE).exists():
             return None
-        store = RunStore(directory)
+        store = open_store(directory, redis)
         if store.state.status == "complete":
             return cls(store)
         store.close()

@@ -27,6 +27,11 @@ class Hardest(Job):
     check_class = DistancesVerifier
 
     @classmethod
+    def by_hosts(cls, puzzle: Puzzle) -> bool:
+        # Else its layers are not made forwards.
+        return puzzle.undirected
+
+    @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
         """`base` is the name of a finished run of this puzzle that has goals, `base_digest` its digest."""
         return Request(spec, {"base": base, "base_digest": base_digest}, {})

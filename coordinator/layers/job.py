@@ -15,6 +15,7 @@ from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import counted
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
@@ -25,9 +26,13 @@ _LEAST_BYTES = 1
 class Explore(Job):
     """A search from the start; its plan is an `ExplorePlan`."""
 
-    from_start = has_graph = by_hosts = True
+    from_start = has_graph = True
     figures = Explored
     check_class = LayersVerifier
+
+    @classmethod
+    def by_hosts(cls, puzzle: Puzzle) -> bool:
+        return True
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""

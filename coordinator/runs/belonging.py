@@ -9,6 +9,7 @@ from typing import Any
 from hakoiri.coordinator.errors import MismatchError
 from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
+from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
@@ -33,8 +34,11 @@ class Derived:
     """
 
     def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
-        # Hosts keep searches from a start only.
-        self._settings = {name: value for name, value in run.manifest.settings.items() if name != "hosts"}
+        # Where the run lies here, nobody need reach its hosts any more.
+        hosted = run.keepers() and kind_of(mode).by_hosts(puzzle)
+        self._settings = {
+            name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")
+        }
         self._mode, self._plan = mode, plan_for(run) | plan
         self._spec = spec or PuzzleSpec.from_dict(run.manifest.puzzle)
         self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, mode, self._plan)

@@ -76,7 +76,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
         _require_hosts(job, resources)
         resources = job.limit_resources(resources, observer)
-        with open_context(job.puzzle, spec, resources, control, observer, job.by_hosts) as context:
+        with open_context(job.puzzle, spec, resources, control, observer, job.by_hosts(job.puzzle)) as context:
             session = Session(store, context)
             if repair:
                 store.require_home()
@@ -99,8 +99,10 @@ def _require_hosts(job: Job, resources: Resources) -> None:
         return
     if resources.hosts == -1:
         raise PuzzleError("without hosts there are no copies", Step("give", "copies", "1"))
-    if not job.by_hosts:
-        raise PuzzleError("hosts keep searches by layers from a start", Step("leave out", "hosts"))
+    if not job.by_hosts(job.puzzle):
+        raise PuzzleError(
+            "hosts keep explorations, and goal distances where moves go both ways", Step("leave out", "hosts")
+        )
     if resources.redis is None:
         raise PuzzleError("hosts are asked over Redis", Step("change", "redis"))
 

@@ -73,8 +73,6 @@ class Job(ABC):
     from_start: ClassVar[bool] = False
     #: Its layers are the configurations of a graph of moves: it can be asked for paths, distances and components.
     has_graph: ClassVar[bool] = False
-    #: Hosts that keep ranges may make its layers.
-    by_hosts: ClassVar[bool] = False
     #: One plan is one run: making it again goes on with it, up to other limits.
     named_by_plan: ClassVar[bool] = False
     #: What such a run has in place of layers, in the plural; empty if it has layers.
@@ -93,8 +91,13 @@ class Job(ABC):
         """Load all `kernels`, or compile them, and those of a search in which hosts may take part if they may."""
         for load in self.kernels:
             load(self.puzzle)
-        if by_hosts and self.by_hosts:
+        if by_hosts and self.by_hosts(self.puzzle):
             load_host_kernels(self.puzzle)
+
+    @classmethod
+    def by_hosts(cls, puzzle: Puzzle) -> bool:
+        """Return whether hosts that keep ranges may make its layers."""
+        return False
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:

@@ -109,7 +109,8 @@ class Resources:
 
     def here(self) -> "Resources":
         """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
-        return self if self.redis is None else replace(self, redis=None, workers=None, hosts=None, copies=None)
+        workers = self.workers if self.redis is None else None
+        return replace(self, redis=None, workers=workers, hosts=None, copies=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
         """These resources, and where they say nothing, those that a manifest kept."""

@@ -115,13 +115,5 @@ class QueuedLayers(Layers):
 
 
 @dataclass(frozen=True)
-class LayersHere(Layers, Work):
-    """Options of a search by layers in this process."""
-
-
-@dataclass(frozen=True)
-class LayersAtHosts(LayersHere):
-    """Options of a search by layers that hosts may keep."""
-
-    hosts: HostsOption = None
-    copies: CopiesOption = None
+class LayersHere(QueuedLayers, Work):
+    """Options of a search by layers that this process drives."""

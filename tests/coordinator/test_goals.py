@@ -14,10 +14,12 @@ from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.game import Game
 from hakoiri.cli.puzzles.playing import _Hints
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
+from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.goals import search
 from hakoiri.coordinator.goals.distances import distances_run
 from hakoiri.coordinator.goals.search import Distances, GoalSearch
 from hakoiri.coordinator.runs.catalogue import delete_run
+from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -36,9 +38,11 @@ from hakoiri.storage.layers.readers import HeldLayer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
+from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
 from tests.support.engine import MANNERS, assert_tidy, before_call, driven, new_run, spied
+from tests.support.near_hosts import near_hosts, resources_of
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import Countdown, ImpatientControl, SlowRules, Successors
@@ -48,6 +52,7 @@ TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
     ("u32", "spread", "yes"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"),
 ]  # fmt: skip
+SLOW = pytest.mark.slow
 toys = pytest.mark.parametrize(("layout", "keys", "directed"), TOYS)
 
 
@@ -130,7 +135,7 @@ def options(layout: str, keys: str, directed: str) -> dict[str, str]:
 def manners() -> list[object]:
     """Each manner with one of the toys, and slowly with all."""
     return [
-        pytest.param(manner, *search, marks=() if 5 * number % len(TOYS) == place else pytest.mark.slow)
+        pytest.param(manner, *search, marks=() if 5 * number % len(TOYS) == place else SLOW)
         for number, manner in enumerate(MANNERS)
         for place, search in enumerate(TOYS)
     ]
@@ -153,8 +158,36 @@ def test_the_distances_are_those_of_a_plain_search(
 
 
 @pytest.mark.parametrize(
+    ("layout", "keys", "directed"), [pytest.param(*each, marks=() if each == TOYS[1] else SLOW) for each in TOYS[:3]]
+)
+@pytest.mark.parametrize("copies", [1, 2])
+def test_hosts_keep_them_where_moves_can_be_taken_back(
+    copies: int, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One host is started again in the third layer; where there are copies its disk is gone, too."""
+    directory = new_distances(tmp_path, options)
+    with near_hosts(tmp_path, monkeypatch) as hosts:
+        hosts.copies = copies
+
+        def lose(task: str, host: str, request: HostRequest) -> None:
+            if task == "host-merge" and request.depth == 3 and not hosts.asked["lost"]:
+                hosts.asked["lost"] = 1
+                (hosts.restart if copies == 1 else hosts.lose)(host)
+                raise HostLostError(f"{host} is lost")
+
+        hosts.then = lose
+        driven(directory, resources_of(monkeypatch, options["layout"]))
+        assert hosts.asked["lost"]
+        assert hosts.asked["host-merge"] > 10
+        hosts.then = lambda *_: None
+        assert collect_run(directory, "", Control(), SilentObserver()) > 2
+    assert_right(directory, options)
+    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults == []
+
+
+@pytest.mark.parametrize(
     ("layout", "keys", "directed"),
-    [pytest.param(*each, marks=() if place in (1, 3) else pytest.mark.slow) for place, each in enumerate(TOYS)],
+    [pytest.param(*each, marks=() if place in (1, 3) else SLOW) for place, each in enumerate(TOYS)],
 )
 def test_they_may_be_interrupted_at_any_check(
     options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

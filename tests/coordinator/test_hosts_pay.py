@@ -12,8 +12,10 @@ import redis
 from hakoiri.coordinator.executors import hosts as hosts_module
 from hakoiri.coordinator.executors import opening, remote
 from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
+from hakoiri.coordinator.goals.job import Hardest
 from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
+from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
@@ -75,9 +77,10 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
         assert (context.hosts or "none") == wanted
 
 
-def test_only_explorations_are_kept_by_hosts() -> None:
+@pytest.mark.parametrize(("puzzle", "kinds"), [("hanoi", [Explore, Hardest]), ("gap", [Explore])])
+def test_hosts_keep_explorations_and_what_follows_moves_from_the_goals(puzzle: str, kinds: list[type[Job]]) -> None:
     """Other runs look into layers that lie here."""
-    assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts] == [Explore]
+    assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts(PuzzleSpec(puzzle).build())] == kinds
 
 
 def test_what_is_lost_again_and_again_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:

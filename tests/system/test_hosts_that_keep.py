@@ -11,6 +11,9 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.api import open_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.worker.transport.names import input_key
 from tests.system.before import stand_still_after_layer, stand_still_after_round
 from tests.system.helpers import Hakoiri, Running, wait_until
@@ -103,9 +106,11 @@ def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoi
 
 def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     """The run is kept by its hosts; brought home it is whole, and nothing is left where it was."""
-    assert [len(list(hosts.store(number).glob("run-*"))) for number in range(2)] == [1, 1]
+    parts = [len(list(hosts.store(number).glob("run-*"))) for number in range(2)]
     known = digests(hakoiri, run)
-    assert hakoiri.ask("collect", run, "--redis", hosts.url)["layers"] > 3
+    home = hakoiri.ask("collect", run, "--redis", hosts.url)
+    assert home["layers"] > 3
+    assert [1 + len(home["belonging"])] * 2 == parts
     assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
     assert hakoiri.ask("verify", run, "--full")["faults"] == []
     assert digests(hakoiri, run) == known
@@ -123,9 +128,10 @@ def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: H
     ]  # fmt: skip
     for name, *options in questions:
         asked = [hakoiri.ask(name, each, *options, env=env) for each in (run, alone)]
-        # Their goal distances are two runs.
+        # Their goal distances are two runs, of which hosts keep one, too.
         own = {"run": alone, "distances": ""}
         assert {**asked[0], **own} == {**asked[1], **own}, name
+    assert len(list(hosts.store(0).glob("run-*"))) == 2
     assert_comes_home(hakoiri, hosts, run)
 
 
@@ -143,6 +149,26 @@ def test_the_redis_that_is_named_is_that_of_all_who_ask(hakoiri: Hakoiri, hosts:
         assert client.post(files[0]).status_code == 202
         wait_until(lambda: all(client.post(each).status_code == 303 for each in files), what="the files")
         assert client.get(files[0]).content == client.get(files[1]).content
+
+
+@pytest.mark.parametrize("copies", ["1", "2"])
+def test_goal_distances_of_a_kept_run_are_found_where_they_are_asked_for(
+    copies: str, hakoiri: Hakoiri, hosts: Hosts
+) -> None:
+    """By hosts, as many as the run has, or by threads where no move can be taken back."""
+    kept = {}
+    for words in (("pancakes", "-o", "n=7"), ("superpuzz", "-o", "columns=4")):
+        name = hakoiri.ask("run", *words, *hosts.arguments("--copies", copies))["run"]
+        alone = hakoiri.ask("run", *words)["run"]
+        with (
+            open_run(name, hakoiri.data, Resources(redis=hosts.url)) as run,
+            open_run(alone, hakoiri.data, Resources()) as other,
+        ):
+            found, expected = run.hardest(), other.hardest()
+            assert (found.layers, found.dead) == (expected.layers, expected.dead)
+            assert ints(found.configurations) == ints(expected.configurations)
+            kept[words[0]] = hakoiri.ask("status", found.distances)["keepers"]
+    assert {name: len(names) for name, names in kept.items()} == {"pancakes": 2, "superpuzz": 0}
 
 
 @pytest.mark.slow
@@ -341,7 +367,7 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     ("arguments", "said"),
     [
         (("klotski", "--hosts", "2"), "asked over Redis"),
-        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "searches by layers"),
+        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "hosts keep explorations"),
         (("klotski", "--hosts", "3", "--redis", "URL", "--farm-from", "1"), "0 hosts live, 3 are wanted"),
     ],
 )

@@ -168,9 +168,14 @@ def solutions(
     stdout().print(f"{len(texts):,} of {orbits:,} orbits, each of {tree.symmetries} images")
 
 
-def opened(name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None) -> "Run":
-    """The run that a user names, to be asked within so much memory; `puzzle` is the word for its user puzzle."""
+def opened(
+    name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
+) -> "Run":  # fmt: skip
+    """Return the run that a user names, to be asked within so much memory; `puzzle` is the word for its user puzzle.
+
+    Its hosts are asked over the Redis of the URL `redis`, else of HAKOIRI_REDIS.
+    """
     from hakoiri.api import open_run
     from hakoiri.coordinator.session.resources import Resources
 
-    return open_run(name, data, Resources(memory=memory), puzzle)
+    return open_run(name, data, Resources(memory=memory, redis=redis), puzzle)

@@ -58,7 +58,7 @@ def hardest(
     base, metric = _computed(name, metric, queue, puzzle, search)
     if queue:
         return
-    with opened(base, search.data, search.memory, puzzle) as run:
+    with opened(base, search.data, search.memory, puzzle, search.redis) as run:
         found = run.hardest(limit or (_LISTED if search.json else _DRAWN), metric=metric)
         if plot is not None:
             from hakoiri.render.plots import plot_distances
@@ -89,7 +89,7 @@ def _computed(
     if base != directory.name and metric is None:
         with Ledger(directory) as ledger:
             metric = ledger.manifest.puzzle["options"].get(METRIC)
-    with opened(base, search.data, puzzle=puzzle) as run:
+    with opened(base, search.data, puzzle=puzzle, redis=search.redis) as run:
         run.require_goals()
         other = run.other_metric(metric)
         known, derived = run.known_distances(other) is not None, run.distances_run(other)

@@ -19,20 +19,22 @@ def collect(
 ) -> None:  # fmt: skip
     """Bring a run home from the hosts that keep it.
 
-    Each layer is checked by its digest. Afterwards the hosts have dropped their parts, and no answer needs them.
+    Runs that belong to it (goal distances) come home, too. Each layer is checked by its digest. Afterwards the hosts
+    have dropped their parts, and no answer needs them.
     """
     from hakoiri.admission import admit
-    from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
     from hakoiri.coordinator.runs.collect import collect_run
 
     directory = find_run(data_directory(data), name)
     admit(directory, puzzle)
     with answering(": what is here stays, and the next collect goes on from there") as (control, progress):
-        count = collect_run(directory, required_redis(redis), control, progress)
+        kept = [each for each in (directory, *belonging_to(directory)) if keepers_of(each)] or [directory]
+        layers = {each.name: collect_run(each, required_redis(redis), control, progress) for each in kept}
     if json:
-        print_json({"run": directory.name, "layers": count})
-    else:
-        stdout().print(Text(f"{counted(count, 'layers')} of {directory.name} are home; no host keeps any of it"))
+        print_json({"run": directory.name, "layers": layers.pop(directory.name, 0), "belonging": layers})
+    for run, count in {} if json else layers.items():
+        stdout().print(Text(f"{counted(count, 'layers')} of {run} are home; no host keeps any of it"))
 
 
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")

@@ -120,14 +120,17 @@ def delete(
     deleted: list[str] = []
     for directory in directories.values():
         # One may have gone with the run that it belonged to.
-        keepers = keepers_of(directory)
-        gone = [] if directory.name in deleted else delete_run(directory)
+        if directory.name in deleted:
+            continue
+        kept = {each.name: keepers_of(each) for each in (directory, *belonging_to(directory))}
+        gone = delete_run(directory)
         deleted += gone
-        if keepers:
-            left = f"parts of it are left at {', '.join(keepers)}: remove run-{directory.name}-* from their directories"
-            stderr().print(Text(left))
-        for name in [] if json else gone:
-            stdout().print(f"{name} is deleted")
+        for name in gone:
+            if keepers := kept.get(name):
+                left = f"parts of {name} are left at {', '.join(keepers)}: remove run-{name}-* from their directories"
+                stderr().print(Text(left), soft_wrap=True)
+            if not json:
+                stdout().print(f"{name} is deleted")
     if json:
         print_json({"runs": deleted, "status": "deleted"})
 

@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.commands import command_line
 from hakoiri.cli.driving import drive_and_report, start_run
-from hakoiri.cli.groups import LayersAtHosts, QueuedLayers
+from hakoiri.cli.groups import LayersHere, QueuedLayers
 from hakoiri.cli.options import (
     FromOption,
     GoalOption,
@@ -82,7 +82,7 @@ class Wanted:
 
 
 @command_line("run klotski --whole")
-def run(wanted: Wanted, search: LayersAtHosts, wide: WideOption = False) -> None:
+def run(wanted: Wanted, search: LayersHere, wide: WideOption = False) -> None:
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
@@ -111,7 +111,7 @@ def resume(
     repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again; digests prove them.")] = False,
     wide: WideOption = False,
     *,
-    search: LayersAtHosts,
+    search: LayersHere,
 ) -> None:
     """Continue a stopped run from its last commit.
 
