@@ -5,10 +5,11 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import redis
+from redis.client import Pipeline
 
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Observer
@@ -22,6 +23,8 @@ from hakoiri.worker.transport.rq_worker import TaskJob, TaskQueue
 
 #: Events taken at a time.
 _MOST_EVENTS = 10_000
+#: Inputs sent in one round trip have so many bytes, but for the last.
+_MOST_BYTES = 1 << 24
 
 
 @dataclass
@@ -85,9 +88,26 @@ class Flight:
 
     def send(self, chunk: Chunk, wanted: str = "") -> None:
         """Make another attempt at a chunk, in one round trip: for the host `wanted`, or whoever comes first."""
+        self.send_all([(chunk, wanted)])
+
+    def send_all(self, chunks: Iterable[tuple[Chunk, str]]) -> None:
+        """Make another attempt at each chunk, in one round trip unless they are large, as `send` does."""
         if not self._shared_sent:
             self.shared.send()
-        pipeline, keep = self._redis.pipeline(), self._request.keep
+        pipeline, size = self._redis.pipeline(), 0
+        for chunk, wanted in chunks:
+            self._put(pipeline, chunk, wanted)
+            size += len(chunk.payload)
+            if size > _MOST_BYTES:
+                pipeline.execute()
+                size = 0
+        if self._landed:
+            pipeline.unlink(*self._landed)
+        pipeline.execute()
+        self._landed, self._shared_sent = [], True
+
+    def _put(self, pipeline: Pipeline, chunk: Chunk, wanted: str) -> None:
+        keep = self._request.keep
         chunk.attempt += 1
         chunk.sent_at = time.monotonic()
         request = replace(self._request, token=chunk.token, attempt=chunk.attempt)
@@ -102,10 +122,6 @@ class Flight:
             pipeline.lmove(_key(QUEUE), own, "RIGHT", "RIGHT")
             pipeline.expire(own, keep)
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
-        if self._landed:
-            pipeline.unlink(*self._landed)
-        pipeline.execute()
-        self._landed, self._shared_sent = [], True
 
     def resend(self, chunk: Chunk) -> None:
         """Make another attempt with all that belongs to it, for Redis may have lost it."""

@@ -144,8 +144,7 @@ class HostPool:
             flight = Flight(self._redis, task, self._stage, self._request, self._shared)
             waiting = {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
             try:
-                for token, host in waiting.items():
-                    flight.send(flight.chunks[token], host)
+                flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 return self._collect(flight, waiting, living)
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 self._patience.outlast(error)

@@ -49,6 +49,23 @@ class Threads(Protocol):
         """
 
 
+class Alone:
+    """The thread that calls it, for work so short that to hand it out would take longer."""
+
+    workers = 1
+
+    def __init__(self, spare: list[Words]) -> None:
+        self.spare = spare
+
+    def each(
+        self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
+        """As `Threads` has it."""
+        meanwhile()
+        return ((number, guarded(name, work, item)) for number, item in enumerate(items))
+
+
 class ThreadPool:
     """`workers` threads, with twice as many items in flight."""
 

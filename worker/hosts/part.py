@@ -25,7 +25,7 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PART
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.exchange.pool import Alone, ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
 from hakoiri.worker.exchange.step import RangeStep, Sample
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
@@ -34,6 +34,11 @@ from hakoiri.worker.hosts.step import HostStep, Mark, kept_mark
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
+
+#: Keys of a layer that are expanded to plan the step.
+_SAMPLED = 2_048
+#: A layer whose own keys take so long to expand is made by one thread: to hand 16 ranges out takes two milliseconds.
+_SHORT_SECONDS = 0.002
 
 
 class Part:
@@ -213,11 +218,13 @@ class Part:
         """The step that makes layer `depth`, a sample of what it expands looked at."""
         known = self.known(depth)
         keys = known[0].sample() if known[0].size else self.store.layout.empty(0)
-        began = perf_counter()
+        keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
         successors = sort_keys(self._puzzle.expand(keys).successors) if len(keys) else keys
         sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(known[0].size, sample.seconds_each)
-        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, self._threads, True)
+        is_short = known[0].size * sample.seconds_each < _SHORT_SECONDS
+        threads = Alone(self._threads.spare) if is_short else self._threads
+        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, threads, True)
 
     def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""

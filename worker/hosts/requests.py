@@ -1,7 +1,7 @@
 """What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
 
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgpack
@@ -56,10 +56,10 @@ class HostRequest:
     first: Depth = 0
     targets: list[int] = field(default_factory=list)
 
-    @cached_property
+    @property
     def cuts(self) -> Partition:
         """The ranges; `PayloadError` for bytes that cut no keys."""
-        return Partition.unpack(self.partition, LAYOUTS[self.manifest["layout"]])
+        return _unpacked(self.partition, self.manifest["layout"])
 
     @property
     def mine(self) -> frozenset[int]:
@@ -147,6 +147,12 @@ class HostMerged:
     def __post_init__(self) -> None:
         if digest_text(lanes_in(self.digest)) != self.digest:
             raise ValueError(f"{self.digest!r} is no digest")
+
+
+@lru_cache(maxsize=4)
+def _unpacked(packed: bytes, layout: str) -> Partition:
+    """A run has the same ranges in all its requests, and their table takes a while to make."""
+    return Partition.unpack(packed, LAYOUTS[layout])
 
 
 def as_array(fields: dict[str, Any]) -> Array:

@@ -194,7 +194,9 @@ def _perform(
         pipeline.expire(event_key(session), keep)
         pipeline.execute()
 
-    report("started")
+    if host is None:
+        # Who waits for a host watches whether it lives.
+        report("started")
     try:
         request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
         puzzle = _build_puzzle(task, request, *([] if host is None else [type(host).__module__]))
