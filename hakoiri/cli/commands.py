@@ -6,6 +6,8 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar, get_type_hints
 
+import typer
+
 _Function = TypeVar("_Function", bound=Callable[..., None])
 #: By the words of its name: the function of each command of the modules that are imported, and an example.
 _DECLARED: dict[tuple[str, ...], tuple[Callable[..., None], str]] = {}
@@ -19,6 +21,24 @@ def command_line(example: str, words: int = 1) -> Callable[[_Function], _Functio
         return function
 
     return declare
+
+
+def option(names: str, metavar: str | None, text: str, usual: str | bool = True, **more: Any) -> Any:
+    """Return an option with a value, which the help calls `metavar`; several names are separated by spaces.
+
+    `usual` is what the help shows as the default.
+    """
+    return typer.Option(*names.split(), metavar=metavar, help=text, show_default=usual, **more)
+
+
+def flag(names: str, text: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(*names.split(), help=text)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Return an argument."""
+    return typer.Argument(metavar=metavar, help=text, **more)
 
 
 def declared(name: str) -> Iterator[tuple[str, Callable[..., None], str]]:

@@ -6,8 +6,7 @@
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from hakoiri.cli.commands import option
 from hakoiri.cli.options import (
     CopiesOption,
     DataOption,
@@ -25,34 +24,24 @@ if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.coordinator.session.resources import Resources
 
-ChunkOption = Annotated[
-    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk.", show_default="fitted")
-]
+ChunkOption = Annotated[int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted")]
 FarmFromOption = Annotated[
     int | None,
-    typer.Option(
-        "--farm-from", min=0, metavar="N",
-        help="Cut layers of N configurations and more into chunks.", show_default="50000, or more than one chunk",
-    ),
+    option("--farm-from", "N", "Cut layers of N configurations and more into chunks.", min=0,
+           usual="50000, or more than one chunk"),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
-    typer.Option(
-        "--deadline", min=0.1, metavar="SECONDS",
-        help="With --redis: give a chunk that no worker has answered for so long to another, too.",
-        show_default="60; deals 900",
-    ),
+    option("--deadline", "SECONDS",
+           "With --redis: give a chunk that no worker has answered for so long to another, too.", min=0.1,
+           usual="60; deals 900"),
 ]  # fmt: skip
 AuditOption = Annotated[
     float | None,
-    typer.Option(
-        "--audit",
-        parser=parse_share,
-        metavar="SHARE",
-        help="With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
-        show_default="none",
-    ),
-]
+    option("--audit", "SHARE",
+           "With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
+           parser=parse_share, usual="none"),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

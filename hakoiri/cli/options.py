@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hakoiri.cli.commands import argument, flag, option
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.keys.seeds import MOST_SEED
@@ -223,105 +224,72 @@ def redis_flag(given: str | None) -> str:
 
 def puzzle_argument(which: str) -> Any:
     """Return the argument PUZZLE; `which` says for the help what it may be."""
-    return typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help=which)
+    return argument("PUZZLE", which, autocompletion=puzzles_beginning)
 
 
 def seed_option(of: str) -> Any:
     """Return the option ``--seed``; `of` says for the help what it is the seed of."""
-    return typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help=f"Seed of {of}.")
+    return option("--seed", "S", f"Seed of {of}.", min=0, max=MOST_SEED)
 
 
-ConfArgument = Annotated[
-    str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., a text file, or - for stdin.")
-]
+ConfArgument = Annotated[str, argument("CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")]
 RunArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN", autocompletion=runs_beginning, help="A run's name, a unique prefix of it, or 'last'."
-    ),
+    str, argument("RUN", "A run's name, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)
 ]
 PuzzleArgument = Annotated[str, puzzle_argument("A puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
 OwnFileOption = Annotated[
     str | None,
-    typer.Option(
-        "--puzzle", metavar="FILE.py:NAME", help="The puzzle of a run that somebody else has made.",
-        show_default="files of your own runs, $HAKOIRI_PUZZLE_FILES",
-    ),
+    option("--puzzle", "FILE.py:NAME", "The puzzle of a run that somebody else has made.",
+           usual="files of your own runs, $HAKOIRI_PUZZLE_FILES"),
 ]  # fmt: skip
 OwnFilesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--puzzle", metavar="FILE.py:NAME", help="A puzzle of yours that may be loaded, and no other; may be repeated.",
-        show_default="$HAKOIRI_PUZZLE_FILES",
-    ),
+    option("--puzzle", "FILE.py:NAME", "A puzzle of yours that may be loaded, and no other; may be repeated.",
+           usual="$HAKOIRI_PUZZLE_FILES"),
 ]  # fmt: skip
 DataOption = Annotated[
     Path | None,
-    typer.Option(
-        "--data", metavar="DIR", parser=parse_directory, help="Directory of the runs.",
-        show_default="$HAKOIRI_DATA, else the user data folder",
-    ),
+    option("--data", "DIR", "Directory of the runs.", parser=parse_directory,
+           usual="$HAKOIRI_DATA, else the user data folder"),
 ]  # fmt: skip
-WideOption = Annotated[bool, typer.Option("--wide", help="Print digests in full on narrow terminals too.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, everything else on stderr.")]
-RedisOption = Annotated[
-    str | None,
-    typer.Option("--redis", metavar="URL", help="Redis server of the RQ workers.", show_default="$HAKOIRI_REDIS"),
-]
+WideOption = Annotated[bool, flag("--wide", "Print digests in full on narrow terminals too.")]
+JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, everything else on stderr.")]
+RedisOption = Annotated[str | None, option("--redis", "URL", "Redis server of the RQ workers.", usual="$HAKOIRI_REDIS")]
 HostsOption = Annotated[
     int | None,
-    typer.Option(
-        "--hosts", parser=parse_hosts, metavar="N|all|none", help="With --redis: let N hosts keep it (worker --store).",
-        show_default="all, once they have twice the threads of this process",
-    ),
+    option("--hosts", "N|all|none", "With --redis: let N hosts keep it (worker --store).", parser=parse_hosts,
+           usual="all, once they have twice the threads of this process"),
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
-    typer.Option(
-        "--copies", min=1, max=2, help="How many hosts keep each part; with 2 the run outlives a lost disk.",
-        show_default="1",
+    option(
+        "--copies", None, "How many hosts keep each part; with 2 the run outlives a lost disk.", min=1, max=2, usual="1"
     ),
-]  # fmt: skip
+]
 PuzzleOptions = Annotated[
     list[str] | None,
-    typer.Option(
-        "-o", metavar="KEY=VALUE", autocompletion=options_beginning, help="An option of the puzzle; may be repeated."
-    ),
+    option("-o", "KEY=VALUE", "An option of the puzzle; may be repeated.", autocompletion=options_beginning),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(
-        "--workers", min=1, metavar="N", help="Threads; with --redis workers to start for this run.",
-        show_default="one per core; with --redis none",
-    ),
+    option("--workers", "N", "Threads; with --redis workers to start for this run.", min=1,
+           usual="one per core; with --redis none"),
 ]  # fmt: skip
 MemoryOption = Annotated[
     int | None,
-    typer.Option(
-        "--memory", parser=parse_memory, metavar="SIZE", help="Memory the work may take, 100MB or more.",
-        show_default="half of what is free",
-    ),
+    option("--memory", "SIZE", "Memory the work may take, 100MB or more.", parser=parse_memory,
+           usual="half of what is free"),
 ]  # fmt: skip
 ComponentOption = Annotated[
-    int | None,
-    typer.Option(
-        "--component", min=0, metavar="K", help="Number of the component.", show_default="that of the puzzle's start"
-    ),
+    int | None, option("--component", "K", "Number of the component.", min=0, usual="that of the puzzle's start")
 ]
-QueueOption = Annotated[bool, typer.Option("--queue", help="Queue it for the coordinator and return at once.")]
+QueueOption = Annotated[bool, flag("--queue", "Queue it for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,
-    typer.Option(
-        "--from",
-        metavar="CONF|FILE",
-        help="Start here: rows joined by '/', 0x..., a text file, or - for stdin.",
-        show_default="usual",
-    ),
+    option("--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, or - for stdin.", usual="usual"),
 ]
 GoalOption = Annotated[
     str | None,
-    typer.Option(
-        "--goal", metavar="CONF|FILE",
-        help="Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board.",
-    ),
+    option("--goal", "CONF|FILE",
+           "Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board."),
 ]  # fmt: skip

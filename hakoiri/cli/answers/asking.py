@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
@@ -34,21 +34,12 @@ _BOARDS = 12
 @command_line("layers last --depth 3")
 def layers(
     name: RunArgument,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the sizes: .png, .svg or .pdf.")
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option("--depth", min=0, metavar="N", help="Draw the configurations of layer N.")
-    ] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Draw the sizes: .png, .svg or .pdf.")] = None,
+    depth: Annotated[int | None, option("--depth", "N", "Draw the configurations of layer N.", min=0)] = None,
     limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", min=1, metavar="K", help="With --depth: draw the first K.", show_default="12; --json: all"
-        ),
+        int | None, option("--limit", "K", "With --depth: draw the first K.", min=1, usual="12; --json: all")
     ] = None,
-    first: Annotated[
-        int | None, typer.Option("--layers", min=0, metavar="N", help="Show layers 0 to N alone.", show_default="all")
-    ] = None,
+    first: Annotated[int | None, option("--layers", "N", "Show layers 0 to N alone.", min=0, usual="all")] = None,
     wide: WideOption = False,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
@@ -133,12 +124,8 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, puz
 @command_line("solutions last --first 5 --svg star.svg")
 def solutions(
     name: RunArgument,
-    first: Annotated[
-        int, typer.Option("--first", "-n", min=1, metavar="N", help="Draw the first N, the least first.")
-    ] = _USUALLY_SHOWN,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture of the first: .svg or .png.")
-    ] = None,
+    first: Annotated[int, option("--first -n", "N", "Draw the first N, the least first.", min=1)] = _USUALLY_SHOWN,
+    svg: Annotated[Path | None, option("--svg", "FILE", "Write a picture of the first: .svg or .png.")] = None,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,

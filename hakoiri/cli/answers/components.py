@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering, named
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, read_board, redis_url
@@ -26,11 +25,9 @@ def components(
     name: RunArgument,
     strong: Annotated[
         bool,
-        typer.Option(
-            "--strong", help="List strong components (directed puzzles): their configurations all lead to each other."
-        ),
+        flag("--strong", "List strong components (directed puzzles): their configurations all lead to each other."),
     ] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List only the N largest.")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "List only the N largest.", min=1)] = None,
     redis: RedisOption = None,
     *,
     asking: Asking,

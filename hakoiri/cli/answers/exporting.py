@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import RunArgument
@@ -18,22 +18,15 @@ def export(
     name: RunArgument,
     target: Annotated[
         Path | None,
-        typer.Option(
-            "--to",
-            metavar="FILE",
-            help="Configurations: .csv, .parquet; moves too: .npz, .graphml, .dot; .json: a certificate.",
+        option(
+            "--to", "FILE", "Configurations: .csv, .parquet; moves too: .npz, .graphml, .dot; .json: a certificate."
         ),
     ] = None,
-    edges: Annotated[
-        Path | None, typer.Option("--edges", metavar="FILE", help="Write the moves alone: .csv or .parquet.")
-    ] = None,
-    moves: Annotated[bool, typer.Option("--moves", help="Write the name of each move.")] = False,
-    images: Annotated[
-        bool, typer.Option("--images", help="Write every solution of a tree, not one per symmetry class.")
-    ] = False,
+    edges: Annotated[Path | None, option("--edges", "FILE", "Write the moves alone: .csv or .parquet.")] = None,
+    moves: Annotated[bool, flag("--moves", "Write the name of each move.")] = False,
+    images: Annotated[bool, flag("--images", "Write every solution of a tree, not one per symmetry class.")] = False,
     layers: Annotated[
-        int | None,
-        typer.Option("--layers", min=0, metavar="N", help="Write layers 0 to N alone: states within N moves."),
+        int | None, option("--layers", "N", "Write layers 0 to N alone: states within N moves.", min=0)
     ] = None,
     *,
     asking: Asking,

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument
@@ -28,15 +28,10 @@ def diameter(
     component: ComponentOption = None,
     every: Annotated[
         bool,
-        typer.Option(
-            "--all", help="Every eccentricity: also the radius, centre, periphery and all pairs of a large component."
-        ),
+        flag("--all", "Every eccentricity: also the radius, centre, periphery and all pairs of a large component."),
     ] = False,
-    pairs: Annotated[
-        Path | None,
-        typer.Option("--pairs", metavar="FILE", help="With --all: write all pairs, .csv or .parquet."),
-    ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs: .svg or .png.")] = None,
+    pairs: Annotated[Path | None, option("--pairs", "FILE", "With --all: write all pairs, .csv or .parquet.")] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Draw the pairs: .svg or .png.")] = None,
     queue: QueueOption = False,
     puzzle: OwnFileOption = None,
     *,

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import LayersHere
 from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
@@ -26,18 +25,13 @@ _DRAWN, _LISTED = 12, 1_000
 def hardest(
     name: RunArgument,
     limit: Annotated[
-        int | None,
-        typer.Option("--limit", min=1, metavar="K", help="Show the first K of them.", show_default="12; --json: 1000"),
+        int | None, option("--limit", "K", "Show the first K of them.", min=1, usual="12; --json: 1000")
     ] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw how many there are at each distance: .png, .svg or .pdf."),
+        Path | None, option("--plot", "FILE", "Draw how many there are at each distance: .png, .svg or .pdf.")
     ] = None,
     metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric", metavar="NAME", help="Count moves by this metric of the puzzle.", show_default="that of the run"
-        ),
+        str | None, option("--metric", "NAME", "Count moves by this metric of the puzzle.", usual="that of the run")
     ] = None,
     queue: QueueOption = False,
     puzzle: OwnFileOption = None,

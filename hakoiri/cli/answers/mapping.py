@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ComponentOption, RunArgument
@@ -16,9 +14,9 @@ from hakoiri.render.tables import facts, print_json, stdout
 @command_line("map last --to klotski.hakomap")
 def draw_map(
     name: RunArgument,
-    target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write it; as docs/http.md says.")],
+    target: Annotated[Path, option("--to", "FILE", "Where to write it; as docs/http.md says.")],
     component: ComponentOption = None,
-    dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
+    dim: Annotated[Literal["2", "3"], flag("--dim", "In a plane or in space.")] = "3",
     *,
     asking: Asking,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RunArgument, read_board
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 #: Moves of the longest path that is printed in colours.
 _COLOURED = 10_000
 _USUALLY_LISTED = 100
-FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin here.", show_default="the run's start")
-]
+FromOption = Annotated[str | None, option("--from", "CONF|FILE", "Begin here.", usual="the run's start")]
 AvoidOption = Annotated[
-    list[str] | None,
-    typer.Option("--avoid", metavar="CONF|FILE", help="Pass no such configuration, '*' for anything; may be repeated."),
+    list[str] | None, option("--avoid", "CONF|FILE", "Pass no such configuration, '*' for anything; may be repeated.")
 ]
 
 
@@ -59,30 +56,21 @@ def path(
     source: FromOption = None,
     target: Annotated[
         str,
-        typer.Option(
-            "--to",
-            metavar="CONF|FILE|goal|farthest",
-            autocompletion=ends_beginning,
-            help="End of the path.",
-            show_default="the nearest goal",
-        ),
+        option("--to", "CONF|FILE|goal|farthest", "End of the path.", autocompletion=ends_beginning,
+               usual="the nearest goal"),
     ] = "goal",
     avoid: AvoidOption = None,
-    count: Annotated[bool, typer.Option("--count", help="Only count the shortest paths.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="List the moves of all shortest paths.")] = False,
+    count: Annotated[bool, flag("--count", "Only count the shortest paths.")] = False,
+    every: Annotated[bool, flag("--all", "List the moves of all shortest paths.")] = False,
     limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", min=1, metavar="N", help="With --all: list at most N paths.", show_default=str(_USUALLY_LISTED)
-        ),
+        int | None, option("--limit", "N", "With --all: list at most N paths.", min=1, usual=str(_USUALLY_LISTED))
     ] = None,
     film: Annotated[
-        Path | None,
-        typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
+        Path | None, option("--film", "FILE", "Make a film of it: .gif, .svg, or .html to step through.")
     ] = None,
     *,
     asking: Asking,
-) -> None:
+) -> None:  # fmt: skip
     """Draw a shortest path, board by board.
 
     A piece keeps its letter and its colour from the first board to the last. --count and --all are about all shortest

@@ -3,9 +3,7 @@
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.options import JsonOption, parse_sizes
 from hakoiri.render.tables import print_json, stderr, stdout, table
 
@@ -24,11 +22,9 @@ _LEVELS = 2
 
 @command_line("study magic-star --points 5..7", words=2)
 def magic_star(
-    sizes: Annotated[
-        str, typer.Option("--points", metavar="SIZES", help="Points of the star: 5..8, 6 or 5,6.")
-    ] = "5..8",
+    sizes: Annotated[str, option("--points", "SIZES", "Points of the star: 5..8, 6 or 5,6.")] = "5..8",
     generate: Annotated[
-        bool, typer.Option("--generate", help="Also place all numbers before any check: 5 and 6 points, minutes.")
+        bool, flag("--generate", "Also place all numbers before any check: 5 and 6 points, minutes.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -82,13 +78,11 @@ def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
 
 @command_line("study nakuron --size 40 --boards 3 --width 10", words=2)
 def nakuron(
-    size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
-    boards: Annotated[
-        int, typer.Option("--boards", min=1, metavar="K", help="Boards of each setting: seeds 1 to K.")
-    ] = 2,
-    width: Annotated[int, typer.Option("--width", min=1, metavar="W", help="Width of the beams.")] = 30,
+    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
+    boards: Annotated[int, option("--boards", "K", "Boards of each setting: seeds 1 to K.", min=1)] = 2,
+    width: Annotated[int, option("--width", "W", "Width of the beams.", min=1)] = 30,
     prices: Annotated[
-        str, typer.Option("--prices", metavar="P,P", help="Prices of a lost ball, joined by commas; ^ for rising ones.")
+        str, option("--prices", "P,P", "Prices of a lost ball, joined by commas; ^ for rising ones.")
     ] = "0,0.3,0.4,0.5,0.6,0.5^",
     json: JsonOption = False,
 ) -> None:

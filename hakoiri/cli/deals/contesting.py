@@ -4,9 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.deals.optimising import GameArgument, require_large_boards
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, parse_time, seed_option
@@ -25,18 +23,14 @@ _TEAMS = "cycle,random,greedy,sample,two-step,beam"
 @command_line("contest nakuron --boards 2 --size 40 --time 5s")
 def contest(
     puzzle: GameArgument,
-    boards: Annotated[int, typer.Option("--boards", min=1, metavar="K", help="Number of boards of each setting.")] = 1,
-    size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
+    boards: Annotated[int, option("--boards", "K", "Number of boards of each setting.", min=1)] = 1,
+    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
     seed: Annotated[int, seed_option("the first board of each setting")] = 1,
-    teams: Annotated[
-        str, typer.Option("--teams", metavar="NAMES", help="Strategies, joined by commas; beam:W is of width W.")
-    ] = _TEAMS,
+    teams: Annotated[str, option("--teams", "NAMES", "Strategies, joined by commas; beam:W is of width W.")] = _TEAMS,
     time: Annotated[
         float | None,
-        typer.Option(
-            "--time", parser=parse_time, metavar="TIME", help="Time for each play of setting 1; 2 and 3 have twice and "
-            "three times as much.", show_default="5m",
-        ),
+        option("--time", "TIME", "Time for each play of setting 1; 2 and 3 have twice and three times as much.",
+               parser=parse_time, usual="5m"),
     ] = None,
     data: DataOption = None,
     memory: MemoryOption = None,

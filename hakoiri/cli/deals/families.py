@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, puzzle_argument, spec_of
@@ -23,20 +22,13 @@ MOST_SIZE = 64
 
 @command_line('study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..', words=2)
 def boards(
-    size: Annotated[str, typer.Option("--size", metavar="CxR", help="Columns x rows: 4x5.")],
-    pieces: Annotated[
-        str,
-        typer.Option("--pieces", metavar="PIECES", help='Width x height : how many: "2x2:1 2x1:*", * for any number.'),
-    ],
-    empty: Annotated[str, typer.Option("--empty", metavar="N", help="Number of empty cells: 2, 2.. or 2..4.")] = "2",
-    goal: Annotated[
-        str, typer.Option("--goal", metavar="PIECE@R,C", help="Report the farthest start from this goal: 2x2@4,2.")
-    ] = "",
-    pairs: Annotated[bool, typer.Option("--pairs", help="Count all diametral pairs.")] = False,
+    size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5.")],
+    pieces: Annotated[str, option("--pieces", "PIECES", 'Width x height : how many: "2x2:1 2x1:*", * for any number.')],
+    empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "2",
+    goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the farthest start from this goal: 2x2@4,2.")] = "",
+    pairs: Annotated[bool, flag("--pairs", "Count all diametral pairs.")] = False,
     options: PuzzleOptions = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per component: .csv or .parquet.")
-    ] = None,
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per component: .csv or .parquet.")] = None,
     queue: QueueOption = False,
     *,
     work: Work,
@@ -79,15 +71,10 @@ def sizes(
         ),
     ],
     sizes: Annotated[
-        str,
-        typer.Option(
-            "--sizes", metavar="SIZES", help="Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8."
-        ),
+        str, option("--sizes", "SIZES", "Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8.")
     ],
     options: PuzzleOptions = None,
-    b_files: Annotated[
-        Path | None, typer.Option("--b-files", metavar="DIR", help="Write tables in the form of OEIS b-files.")
-    ] = None,
+    b_files: Annotated[Path | None, option("--b-files", "DIR", "Write tables in the form of OEIS b-files.")] = None,
     queue: QueueOption = False,
     *,
     work: Work,

@@ -4,10 +4,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import (
@@ -37,30 +36,19 @@ def hunt(
     options: PuzzleOptions = None,
     start: FromOption = None,
     goal: GoalOption = None,
-    maximise: Annotated[
-        str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
-    ] = "positions",
-    time: Annotated[
-        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Time for this call: 10m, 90s or 1h.")
-    ] = "10m",  # type: ignore[assignment]
+    maximise: Annotated[str, option("--maximise", "positions|moves|depth", "What makes a deal hard.")] = "positions",
+    time: Annotated[float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=parse_time)] = "10m",  # type: ignore[assignment]
     seed: Annotated[int, seed_option("the hunt")] = 1,
     legs: Annotated[
-        int | None,
-        typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),
+        int | None, option("--legs", "N", "Stop after N legs in all, not by the clock: reproducible.", min=1)
     ] = None,
     cap: Annotated[
-        int,
-        typer.Option(
-            "--cap", parser=parse_count, metavar="POSITIONS", help="Skip deals with more positions: 500k, 10M."
-        ),
+        int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=parse_count)
     ] = "10M",  # type: ignore[assignment]
     pool: Annotated[
-        int,
-        typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; give more for more workers."),
+        int, option("--pool", "N", "Deals followed at once; give more for more workers.", min=1, max=256)
     ] = 4,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Write the certificate here.")
-    ] = None,
+    certificate: Annotated[Path | None, option("--certificate", "FILE", "Write the certificate here.")] = None,
     queue: QueueOption = False,
     *,
     work: Work,

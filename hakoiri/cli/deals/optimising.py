@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import (
@@ -28,37 +27,20 @@ GameArgument = Annotated[str, puzzle_argument("nakuron.")]
 def optimise(
     puzzle: Annotated[str, puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
     options: PuzzleOptions = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="FILE", help="The board.", show_default="usual")
-    ] = None,
-    time: Annotated[
-        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Time for this call: 5m, 90s or 1h.")
-    ] = "5m",  # type: ignore[assignment]
+    start: Annotated[str | None, option("--from", "FILE", "The board.", usual="usual")] = None,
+    time: Annotated[float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=parse_time)] = "5m",  # type: ignore[assignment]
     width: Annotated[
         int | None,
-        typer.Option(
-            "--width",
-            min=1,
-            metavar="W",
-            help="Width of the beam: boards kept per layer.",
-            show_default="fitted to the time",
-        ),
+        option("--width", "W", "Width of the beam: boards kept per layer.", min=1, usual="fitted to the time"),
     ] = None,
     strategy: Annotated[
-        str, typer.Option("--strategy", metavar="NAME", help="One of cycle, random, greedy, two-step, sample, beam.")
+        str, option("--strategy", "NAME", "One of cycle, random, greedy, two-step, sample, beam.")
     ] = "beam",
     seed: Annotated[int, seed_option("the search")] = 1,
-    price: Annotated[
-        float, typer.Option("--price", min=0.0, metavar="P", help="Points that a lost ball costs a board of a beam.")
-    ] = 0.5,
-    rising: Annotated[
-        bool, typer.Option("--rising", help="Let the price rise from 0.7 P to 1.2 P while the box empties.")
-    ] = False,
+    price: Annotated[float, option("--price", "P", "Points that a lost ball costs a board of a beam.", min=0.0)] = 0.5,
+    rising: Annotated[bool, flag("--rising", "Let the price rise from 0.7 P to 1.2 P while the box empties.")] = False,
     rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--rounds", min=1, metavar="N", help="Stop after N beams or games, not by the clock: reproducible."
-        ),
+        int | None, option("--rounds", "N", "Stop after N beams or games, not by the clock: reproducible.", min=1)
     ] = None,
     queue: QueueOption = False,
     *,
@@ -80,12 +62,9 @@ def optimise(
 @command_line("generate nakuron --size 250 --setting 3 --seed 7")
 def generate(
     puzzle: GameArgument,
-    size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
+    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
     setting: Annotated[
-        int,
-        typer.Option(
-            "--setting", min=1, max=3, metavar="1|2|3", help="Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth."
-        ),
+        int, option("--setting", "1|2|3", "Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth.", min=1, max=3)
     ] = 1,
     seed: Annotated[int, seed_option("the board")] = 1,
     json: JsonOption = False,

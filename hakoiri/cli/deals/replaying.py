@@ -4,10 +4,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.deals.solving import ReachOption, ShortenOption, print_shortened, shortened_row
 from hakoiri.cli.options import JsonOption, PuzzleOptions, puzzle_argument, read_board, read_text, spec_of
 from hakoiri.puzzles.errors import PuzzleError
@@ -23,22 +22,21 @@ if TYPE_CHECKING:
 @command_line("replay nakuron board.txt 0123012 --steps")
 def replay(
     puzzle: Annotated[str, puzzle_argument("gap, nakuron or superpuzz.")],
-    start: Annotated[str, typer.Argument(metavar="DEAL|FILE", help="The deal, or the board of nakuron.")],
+    start: Annotated[str, argument("DEAL|FILE", "The deal, or the board of nakuron.")],
     moves: Annotated[
         str,
-        typer.Argument(
-            metavar="MOVES|FILE",
-            help="'(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
+        argument(
+            "MOVES|FILE",
+            "'(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
             "-1 ends them).",
         ),
     ],
     options: PuzzleOptions = None,
     shorten: ShortenOption = False,
     reach: ReachOption = 0,
-    steps: Annotated[bool, typer.Option("--steps", help="Show each move.")] = False,
+    steps: Annotated[bool, flag("--steps", "Show each move.")] = False,
     film: Annotated[
-        Path | None,
-        typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
+        Path | None, option("--film", "FILE", "Make a film of it: .gif, .svg, or .html to step through.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -68,7 +66,7 @@ def replay(
 
 def _replay_solution(
     game: "Solitaire", text: str, shorten: bool, reach: int, steps: bool, film: Path | None, json: bool
-) -> None:  # fmt: skip
+) -> None:
     """Show a solution; with `shorten`, what is left of it."""
     moves = game.read_moves(text)
     path = game.follow(game.start, moves)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, puzzle_argument, read_text, seed_option
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
@@ -25,49 +25,36 @@ _TREE = "tree"
 #: Deals that a message names.
 _MOST_NAMED = 10
 ShortenOption = Annotated[
-    bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
+    bool, flag("--shorten", "Leave redundant moves out of solutions of superpuzz, and list them.")
 ]
 ReachOption = Annotated[
     int,
-    typer.Option(
-        "--reach",
-        min=0,
-        metavar="N",
-        help="With --shorten: take shortcuts to later positions among the first N from each, breadth first.",
-    ),
-]
+    option("--reach", "N",
+           "With --shorten: take shortcuts to later positions among the first N from each, breadth first.", min=0),
+]  # fmt: skip
 GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")]
 
 
 @command_line("solve gap deals.txt")
 def solve(
     puzzle: GameArgument,
-    deals: Annotated[
-        str,
-        typer.Argument(metavar="DEAL|FILE", help="Rows joined by '/', or a file of deals; - reads them from stdin."),
-    ],
+    deals: Annotated[str, argument("DEAL|FILE", "Rows joined by '/', or a file of deals; - reads them from stdin.")],
     options: PuzzleOptions = None,
     strategy: Annotated[
         str | None,
-        typer.Option(
-            "--strategy",
-            metavar="bfs|dfs|longest|tree",
-            help="Search breadth first or depth first, and report figures; of gap also for a longest solution, or "
-            "depth first without remembering positions.",
-            show_default="bfs",
-        ),
+        option("--strategy", "bfs|dfs|longest|tree",
+               "Search breadth first or depth first, and report figures; of gap also for a longest solution, or depth "
+               "first without remembering positions.",
+               usual="bfs"),
     ] = None,
     shorten: ShortenOption = False,
     reach: ReachOption = 0,
-    show: Annotated[bool, typer.Option("--show", help="Print the moves of each solution.")] = False,
+    show: Annotated[bool, flag("--show", "Print the moves of each solution.")] = False,
     cap: Annotated[
-        int | None,
-        typer.Option(
-            "--cap", min=1, metavar="N", help="Give up a deal after N positions.", show_default="what memory holds"
-        ),
+        int | None, option("--cap", "N", "Give up a deal after N positions.", min=1, usual="what memory holds")
     ] = None,
     json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Solve deals in memory; print the fewest moves of each.
 
     One line per deal: the fewest moves, -1 if it cannot be solved, ? if --cap ended the search (then the exit code
@@ -119,10 +106,8 @@ def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
     seed: Annotated[int, seed_option("the random deals")] = 1,
-    first: Annotated[
-        int, typer.Option("--first", min=0, max=MOST_SEED, metavar="N", help="Number of the first deal.")
-    ] = 0,
-    count: Annotated[int, typer.Option("--count", min=1, max=MOST_SEED, metavar="N", help="Number of deals.")] = 1,
+    first: Annotated[int, option("--first", "N", "Number of the first deal.", min=0, max=MOST_SEED)] = 0,
+    count: Annotated[int, option("--count", "N", "Number of deals.", min=1, max=MOST_SEED)] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine.

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.deals.solving import GameArgument
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
@@ -53,33 +53,18 @@ GROUP = typer.Typer(
 @command_line("study deals superpuzz --sizes 4..6 --deals 1000 --seed 1", words=2)
 def deals(
     puzzle: GameArgument,
-    sizes: Annotated[
-        str, typer.Option("--sizes", metavar="SIZES", help="Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")
-    ],
-    deals: Annotated[
-        int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Number of deals of each size.")
-    ] = 1000,
+    sizes: Annotated[str, option("--sizes", "SIZES", "Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")],
+    deals: Annotated[int, option("--deals", "N", "Number of deals of each size.", min=1, max=MOST_SEED)] = 1000,
     seed: Annotated[int, seed_option("the random deals")] = 1,
-    strategy: Annotated[
-        str, typer.Option("--strategy", metavar="bfs|dfs", help="Search breadth first or depth first.")
-    ] = "bfs",
+    strategy: Annotated[str, option("--strategy", "bfs|dfs", "Search breadth first or depth first.")] = "bfs",
     cap: Annotated[
-        int,
-        typer.Option(
-            "--cap",
-            parser=parse_count,
-            metavar="POSITIONS",
-            help="Give up a deal after so many positions: 500k, 10M.",
-        ),
+        int, option("--cap", "POSITIONS", "Give up a deal after so many positions: 500k, 10M.", parser=parse_count)
     ] = "10M",  # type: ignore[assignment]
     shorten: Annotated[
-        bool,
-        typer.Option("--shorten", help="Shorten each solution and compare it with a shortest one (superpuzz, dfs)."),
+        bool, flag("--shorten", "Shorten each solution and compare it with a shortest one (superpuzz, dfs).")
     ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per deal.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the distributions: .png, .svg or .pdf.")
-    ] = None,
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per deal.")] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Draw the distributions: .png, .svg or .pdf.")] = None,
     queue: QueueOption = False,
     *,
     work: Work,

@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, option
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, read_board
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -20,11 +19,7 @@ if TYPE_CHECKING:
 def puzzles(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[PUZZLE]",
-            autocompletion=puzzles_beginning,
-            help="Describe this puzzle; FILE.py:NAME for your own.",
-        ),
+        argument("[PUZZLE]", "Describe this puzzle; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
     options: PuzzleOptions = None,
     json: JsonOption = False,
@@ -76,9 +71,9 @@ def _tell(name: str, options: list[str] | None, json: bool) -> None:
 
 def _lines(row: dict[str, Any]) -> Text:
     text = Text(row["summary"])
-    for option in row["options"]:
-        text.append(f"\n-o {option['name']}={option['default']}", style="cyan")
-        text.append(f"  {option['allowed']}", style="dim")
+    for each in row["options"]:
+        text.append(f"\n-o {each['name']}={each['default']}", style="cyan")
+        text.append(f"  {each['allowed']}", style="dim")
     if row["notes"]:
         text.append(f"\n{', '.join(row['notes'])}", style="dim")
     return text
@@ -86,8 +81,8 @@ def _lines(row: dict[str, Any]) -> Text:
 
 def _option_table(options: list[dict[str, str]]) -> "Table":
     listed = table("option", "default", "allowed")
-    for option in options:
-        listed.add_row(f"-o {option['name']}=", option["default"] or "none", option["allowed"])
+    for each in options:
+        listed.add_row(f"-o {each['name']}=", each["default"] or "none", each["allowed"])
     return listed
 
 
@@ -96,17 +91,13 @@ def show(
     conf: ConfArgument,
     puzzle: Annotated[
         str,
-        typer.Option(
-            "--puzzle",
-            metavar="PUZZLE",
-            autocompletion=puzzles_beginning,
-            help="The puzzle it belongs to; FILE.py:NAME for your own.",
-        ),
+        option("--puzzle", "PUZZLE", "The puzzle it belongs to; FILE.py:NAME for your own.",
+               autocompletion=puzzles_beginning),
     ] = "klotski",
     options: PuzzleOptions = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a picture: .svg or .png.")] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Write a picture: .svg or .png.")] = None,
     json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Draw a configuration and list its key and its moves.
 
     Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, of any size up to

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.streams import unread
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 @command_line("new my_puzzle.py --kernel")
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write.")],
-    directed: Annotated[
-        bool, typer.Option("--directed", help="For a puzzle whose moves cannot all be taken back.")
-    ] = False,
-    kernel: Annotated[bool, typer.Option("--kernel", help="Add a kernel compiled by numba, for speed.")] = False,
+    file: Annotated[Path, argument("FILE.py", "File to write.")],
+    directed: Annotated[bool, flag("--directed", "For a puzzle whose moves cannot all be taken back.")] = False,
+    kernel: Annotated[bool, flag("--kernel", "Add a kernel compiled by numba, for speed.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Write a small working puzzle, to change into yours."""
@@ -51,9 +49,7 @@ def new(
 def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin the check here.", show_default="usual")
-    ] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Begin the check here.", usual="usual")] = None,
     json: JsonOption = False,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.

@@ -8,11 +8,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.cli.puzzles.game import ARROWS, Game, Press
 from hakoiri.puzzles.errors import PuzzleError, counted
@@ -33,9 +32,7 @@ _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", show_default="usual", help="Begin here.")
-    ] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Begin here.", usual="usual")] = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, OwnFileOption, RedisOption, RunArgument, required_redis
 from hakoiri.puzzles.errors import counted
@@ -39,7 +38,7 @@ def collect(
 
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
 def drain(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="The name of a host, as 'hakoiri health' shows it.")],
+    host: Annotated[str, argument("HOST", "The name of a host, as 'hakoiri health' shows it.")],
     redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None, json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Move what a host keeps to the other hosts, and let it go.

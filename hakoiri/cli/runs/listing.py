@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.completing import puzzles_beginning, statuses_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import DataOption, JsonOption
@@ -48,22 +48,17 @@ def parse_status(text: str) -> str:
 @command_line("runs --puzzle klotski --status complete")
 def runs(
     puzzle: Annotated[
-        str | None,
-        typer.Option(
-            "--puzzle", metavar="PUZZLE", autocompletion=puzzles_beginning, help="Only the runs of this puzzle."
-        ),
+        str | None, option("--puzzle", "PUZZLE", "Only the runs of this puzzle.", autocompletion=puzzles_beginning)
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option(
-            "--status", metavar="STATUS", parser=parse_status, autocompletion=statuses_beginning,
-            help="Only the runs with this status: queued, running, complete, interrupted, ...",
-        ),
+        option("--status", "STATUS", "Only the runs with this status: queued, running, complete, interrupted, ...",
+               parser=parse_status, autocompletion=statuses_beginning),
     ] = None,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete repeated runs: same puzzle, options, start, goal and kind.")
+        bool, flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --prune: do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "With --prune: do not ask.")] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, flag
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import (
@@ -52,7 +52,7 @@ _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left"
 @command_line("status last --watch")
 def status(
     name: RunArgument,
-    watch: Annotated[bool, typer.Option("--watch", help="Follow the run until it stops.")] = False,
+    watch: Annotated[bool, flag("--watch", "Follow the run until it stops.")] = False,
     wide: WideOption = False,
     data: DataOption = None,
     json: JsonOption = False,
@@ -94,11 +94,9 @@ def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False)
 def delete(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="RUN...", autocompletion=runs_beginning, help="Names of runs, unique prefixes of them, or 'last'."
-        ),
+        argument("RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "Do not ask.")] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:

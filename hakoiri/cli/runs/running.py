@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
 from hakoiri.cli.options import (
@@ -25,28 +23,17 @@ from hakoiri.puzzles.errors import PuzzleError
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Request
 
-WholeOption = Annotated[
-    bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
-]
+WholeOption = Annotated[bool, flag("--whole", "Count the whole space: every configuration, component and diameter.")]
 DiametersOption = Annotated[
     str | None,
-    typer.Option(
-        "--diameters",
-        metavar="largest=K|below=N|none",
-        help="With --whole: measure the K largest components, those below N configurations, or none.",
-        show_default="all",
-    ),
-]
-UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
-LayersOption = Annotated[
-    int | None, typer.Option("--layers", min=0, metavar="N", help="Stop after layer N: the states within N moves.")
-]
-MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Count mirror images as one configuration.")]
-NameOption = Annotated[
-    str | None,
-    typer.Option("--name", metavar="NAME", help="Name of the run.", show_default="six digits, the puzzle"),
-]
-ReuseOption = Annotated[bool, typer.Option("--reuse", help="Use a finished run of the same, if there is one.")]
+    option("--diameters", "largest=K|below=N|none",
+           "With --whole: measure the K largest components, those below N configurations, or none.", usual="all"),
+]  # fmt: skip
+UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the first layer that holds a goal.")]
+LayersOption = Annotated[int | None, option("--layers", "N", "Stop after layer N: the states within N moves.", min=0)]
+MergeMirrorsOption = Annotated[bool, flag("--merge-mirrors", "Count mirror images as one configuration.")]
+NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits, the puzzle")]
+ReuseOption = Annotated[bool, flag("--reuse", "Use a finished run of the same, if there is one.")]
 
 
 @dataclass(frozen=True)
@@ -102,13 +89,9 @@ def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
 def resume(
     name: RunArgument,
     options: PuzzleOptions = None,
-    puzzle: Annotated[
-        str | None, typer.Option("--puzzle", metavar="PUZZLE", help="Refuse unless the run is of this puzzle.")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
-    ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again; digests prove them.")] = False,
+    puzzle: Annotated[str | None, option("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle.")] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Refuse unless the run began here.")] = None,
+    repair: Annotated[bool, flag("--repair", "Compute damaged layers again; digests prove them.")] = False,
     wide: WideOption = False,
     *,
     search: LayersHere,

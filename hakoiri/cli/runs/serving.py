@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
@@ -30,13 +30,11 @@ from hakoiri.storage.ledger.manifest import local_time
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
     redis: RedisOption = None,
-    threads: Annotated[
-        bool, typer.Option("--threads", help="Drive runs by threads of this process: no Redis, no workers.")
-    ] = False,
+    threads: Annotated[bool, flag("--threads", "Drive runs by threads of this process: no Redis, no workers.")] = False,
     puzzles: OwnFilesOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,
-    burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
+    burst: Annotated[bool, flag("--burst", "End when no queued run is left.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
@@ -73,11 +71,8 @@ def health(
     data: DataOption = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="At least N workers must be alive.",
-            show_default="1; none for a coordinator --threads",
+        option(
+            "--workers", "N", "At least N workers must be alive.", min=0, usual="1; none for a coordinator --threads"
         ),
     ] = None,
     json: JsonOption = False,

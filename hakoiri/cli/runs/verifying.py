@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Work
@@ -31,19 +31,11 @@ _MENDING = {
 @command_line("verify last --full")
 def verify(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN|FILE.json",
-            autocompletion=runs_beginning,
-            help="A run, or a certificate (hakoiri export, hunt).",
-        ),
+        str, argument("RUN|FILE.json", "A run, or a certificate (hakoiri export, hunt).", autocompletion=runs_beginning)
     ],
-    full: Annotated[
-        bool, typer.Option("--full", help="Check every configuration, not a sample; takes longer.")
-    ] = False,
+    full: Annotated[bool, flag("--full", "Check every configuration, not a sample; takes longer.")] = False,
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which sample.", show_default="a random one"),
+        int | None, option("--seed", "S", "Which sample.", min=0, max=MOST_SEED, usual="a random one")
     ] = None,
     puzzle: OwnFileOption = None,
     *,

@@ -7,9 +7,7 @@ import socket
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, redis_url
 from hakoiri.puzzles.errors import HakoiriError, PuzzleError
@@ -20,37 +18,23 @@ _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 @command_line("serve --data runs --port 8080")
 def serve(
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port to listen on; 0 for any free one.")
-    ] = 8080,
+    host: Annotated[str, option("--host", "ADDRESS", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("--port", "N", "Port to listen on; 0 for any free one.", min=0, max=65535)] = 8080,
     names: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name", metavar="NAME", help="Another name of this server in clients' requests; may be repeated."
-        ),
+        list[str] | None, option("--name", "NAME", "Another name of this server in clients' requests; may be repeated.")
     ] = None,
     token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--token-file", metavar="FILE", help="File with the token.", show_default="$HAKOIRI_TOKEN, else a new one"
-        ),
+        Path | None, option("--token-file", "FILE", "File with the token.", usual="$HAKOIRI_TOKEN, else a new one")
     ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let every user of this machine in; on loopback alone.")
-    ] = False,
+    no_token: Annotated[bool, flag("--no-token", "Let every user of this machine in; on loopback alone.")] = False,
     no_drive: Annotated[
-        bool, typer.Option("--no-drive", help="Only answer: a coordinator elsewhere takes the queued runs.")
+        bool, flag("--no-drive", "Only answer: a coordinator elsewhere takes the queued runs.")
     ] = False,
     puzzles: Annotated[
         list[str] | None,
-        typer.Option(
-            "--puzzle", metavar="FILE.py:NAME", help="A puzzle of yours that clients may name; may be repeated."
-        ),
+        option("--puzzle", "FILE.py:NAME", "A puzzle of yours that clients may name; may be repeated."),
     ] = None,
-    processes: Annotated[
-        int, typer.Option("--workers", min=1, max=64, metavar="N", help="Number of processes that answer.")
-    ] = 1,
+    processes: Annotated[int, option("--workers", "N", "Number of processes that answer.", min=1, max=64)] = 1,
     redis: RedisOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,

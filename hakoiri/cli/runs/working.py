@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import (
     JsonOption,
     OwnFilesOption,
@@ -83,51 +83,40 @@ def _allow_networks(text: str | None) -> None:
 def worker(
     redis: RedisOption = None,
     processes: Annotated[
-        str,
-        typer.Option("-n", metavar="N|auto", help="Number of processes, or threads of a host; auto: one on each core."),
+        str, option("-n", "N|auto", "Number of processes, or threads of a host; auto: one on each core.")
     ] = "1",
     store: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", parser=parse_directory, help="Be a host: keep ranges of runs below this directory.",
-            show_default="none",
-        ),
+        option("--store", "DIR", "Be a host: keep ranges of runs below this directory.", parser=parse_directory,
+               usual="none"),
     ] = None,
     puzzles: OwnFilesOption = None,
     data_redis: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL|auto", help="With --store: Redis for the messages to this host; auto starts one.",
-            show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
-        ),
+        option("--data-redis", "URL|auto", "With --store: Redis for the messages to this host; auto starts one.",
+               usual="$HAKOIRI_DATA_REDIS, else that of --redis"),
     ] = None,
     data_host: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", help="With auto: address of this host for other hosts.",
-            show_default="the one that faces Redis",
-        ),
+        option("--data-host", "ADDRESS", "With auto: address of this host for other hosts.",
+               usual="the one that faces Redis"),
     ] = None,
     data_memory: Annotated[
         int | None,
-        typer.Option(
-            parser=_parse_data_memory, metavar="SIZE", help="With auto: its largest size, 16MB or more.",
-            show_default="a quarter of what is free",
-        ),
+        option("--data-memory", "SIZE", "With auto: its largest size, 16MB or more.", parser=_parse_data_memory,
+               usual="a quarter of what is free"),
     ] = None,
     data_networks: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOST,...", callback=_allow_networks, show_default="$HAKOIRI_DATA_NETWORKS",
-            help="Addresses, networks and hosts whose data Redis need not be shown by a host there.",
-        ),
+        option("--data-networks", "HOST,...",
+               "Addresses, networks and hosts whose data Redis need not be shown by a host there.",
+               callback=_allow_networks, usual="$HAKOIRI_DATA_NETWORKS"),
     ] = None,
     until: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_until, metavar="TIME", show_default="never",
-            help="End by then: +90m, 08:00, 2030-01-31T08:00 or Unix seconds; begin nothing that takes longer.",
-        ),
+        option("--until", "TIME",
+               "End by then: +90m, 08:00, 2030-01-31T08:00 or Unix seconds; begin nothing that takes longer.",
+               parser=parse_until, usual="never"),
     ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
