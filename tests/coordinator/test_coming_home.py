@@ -23,7 +23,7 @@ from tests.support.near_hosts import NAMES, NearHosts, Notes, driven, near_hosts
 from tests.support.searching import ImpatientControl
 
 pytestmark = pytest.mark.timeout(120)
-OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"}
 
 
 @pytest.fixture

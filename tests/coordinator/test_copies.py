@@ -51,7 +51,7 @@ def searches(name: str, *values: object) -> pytest.MarkDecorator:
 
 def options_of(search: tuple[str, str, str]) -> dict[str, str]:
     """Those of the toy puzzle."""
-    return dict(zip(("layout", "keys", "directed"), search, strict=True), size="600")
+    return dict(zip(("layout", "keys", "directed"), search, strict=True), size="300")
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_what_a_host_has_done_is_counted_once(
 def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
     hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "300"}
     directory, hosts.copies, hosts.chosen, hosts.leaving = new_run(tmp_path, options), 1, ["a"], {"a"}
     assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
     assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["b", "c"]

@@ -101,7 +101,7 @@ def searches() -> Iterator[Any]:
 def test_the_layers_are_those_of_a_plain_search(
     layout: str, keys: str, directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"layout": layout, "keys": keys, "directed": directed}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     resources = MANNERS[manner].take(monkeypatch, layout)
     calls = spied(monkeypatch, *WAYPOINTS)
     directory = new_run(tmp_path, options)

@@ -74,7 +74,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def options(layout: str, keys: str, directed: str) -> dict[str, str]:
     """A toy of a few hundred configurations."""
-    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "300"}
 
 
 @pytest.fixture
@@ -115,11 +115,11 @@ def test_a_search_may_be_interrupted_at_any_check(
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = options | {"size": "900" if options["directed"] == "no" else "400"}
+    options = options | {"size": "900" if options["directed"] == "no" else "300"}
     resources = manners("starving")
     pieces = calls_of([(Exchange, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
-    for piece in range(2, pieces, max(4, pieces // 10)):
+    for piece in range(2, pieces, max(4, pieces // 6)):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Exchange, "between", Countdown(piece, partial(control.interrupt, "between pieces")))

@@ -86,7 +86,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     # No bitmap is of all ranges, and no range is too short to be cut.
     monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0 if directed == "no" else 0.5)
     monkeypatch.setattr(shares, "_LEAST_RANGE", 20)
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     resources, notes, firsts, removed = resources_of(monkeypatch, layout), Notes(), Counter[bool](), Counter[str]()
 
     def kill_now_and_then(*_: object) -> None:
@@ -112,7 +112,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
 def test_short_layers_take_two_requests_and_leave_nothing_to_go_back_to(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes = new_run(tmp_path, options), Notes()
     state = driven(directory, resources_of(monkeypatch, layout, 60.0), notes)
     assert_as_a_plain_search(directory, options, hosts)
@@ -127,7 +127,7 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     harm: str, layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes, resources = new_run(tmp_path, options), Notes(), resources_of(monkeypatch, layout)
     kept = list[bytes | None]()
 
@@ -188,7 +188,7 @@ def test_a_host_that_kept_a_round_more_than_all_goes_back_one(
 def test_who_reads_between_two_rounds_disturbs_nobody(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, read = new_run(tmp_path, options), Counter[int]()
 
     def read_the_layer_before(task: str, host: str, request: HostRequest) -> None:
@@ -208,7 +208,7 @@ def test_who_reads_between_two_rounds_disturbs_nobody(
 def test_a_host_that_stood_still_while_it_was_given_ranges_keeps_nothing_of_a_run_brought_home(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory = new_run(tmp_path, options)
 
     def lose_the_last(task: str, host: str, request: HostRequest) -> None:

@@ -51,8 +51,8 @@ def test_the_layers_are_those_of_a_plain_search(
 ) -> None:  # fmt: skip
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     monkeypatch.setattr(part, "LEAST_BYTES", least)
-    spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "600"})
-    puzzle, right = spec.build(), expected(layout, keys, directed)
+    spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})
+    puzzle, right = spec.build(), expected(layout, keys, directed, "400")
     everything = puzzle.layout.pack(sorted(key for layer in right.layers for key in layer))
     partition = partition_by(everything, 7)
     manifest = Manifest(FORMAT_VERSION, "run", "", spec.as_dict(), 1, layout, "explore").as_dict()
