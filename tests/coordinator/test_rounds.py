@@ -86,7 +86,7 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
     # No bitmap is of all ranges, and no range is too short to be cut.
     monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0 if directed == "no" else 0.5)
     monkeypatch.setattr(shares, "_LEAST_RANGE", 20)
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
     resources, notes, firsts, removed = resources_of(monkeypatch, layout), Notes(), Counter[bool](), Counter[str]()
 
     def kill_now_and_then(*_: object) -> None:
