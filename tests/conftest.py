@@ -22,7 +22,9 @@ from tests.support.searching import SlowRules, Successors
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
 _MEMORY, _ROOM_BYTES = Path("/dev/shm"), 4 << 30
 
-settings.register_profile("suite", deadline=None, derandomize=True)
+# The same examples each time, and others besides where there is time.
+_EXAMPLES = 500 if os.environ.get("HAKOIRI_MANY_SEEDS") else 50
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=_EXAMPLES)
 settings.load_profile("suite")
 with suppress(OSError):
     if shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:

@@ -67,8 +67,14 @@ def driven(
     return drive(directory, resources, control, recorder), recorder.steps
 
 
-@pytest.mark.parametrize("resources", [Resources(), Resources(workers=2, chunk=60)], ids=["here", "threads"])
-@pytest.mark.parametrize("depth", [0, 1, 57, 116, LAST - 1, LAST])
+HERE, THREADS = Resources(), Resources(workers=2, chunk=60)
+
+
+@pytest.mark.parametrize(
+    ("depth", "resources"),
+    [(0, THREADS), (1, HERE), (57, THREADS), (57, HERE), (116, THREADS), (LAST - 1, HERE), (LAST, THREADS)],
+    ids=str,
+)
 def test_an_interrupted_search_goes_on_where_it_stopped(
     depth: int, resources: Resources, usual_run: Run, tmp_path: Path
 ) -> None:

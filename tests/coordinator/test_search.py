@@ -144,7 +144,7 @@ def test_a_small_search_does_not_depend_on_its_ways(
 @pytest.mark.parametrize(
     "resources",
     [
-        Resources(workers=2, chunk=7),
+        Resources(workers=2, chunk=20),
         Resources(workers=5, chunk=100, farm_from=1),
         Resources(workers=1, chunk=1_000),
         Resources(workers=2, memory=300_000, farm_from=1),

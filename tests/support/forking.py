@@ -16,6 +16,8 @@ import rq.utils
 
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
+from hakoiri.worker import program
+from hakoiri.worker.main import main as work
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.forked import Forked
 from hakoiri.worker.transport.rq_worker import TaskWorker
@@ -36,6 +38,22 @@ def fork_command(
     `before` is called in it first: a function of a module, or a `functools.partial` of one.
     """
     return Forked(SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before)))
+
+
+def fork_other_worker(change: str, env: dict[str, str]) -> Forked:
+    """A worker process without a supervisor, or a host, whose program differs by `change`; `env` says what it does."""
+    return Forked(SERVER.Process(target=_work_otherwise, args=(change, env)))
+
+
+def _work_otherwise(change: str, env: dict[str, str]) -> None:
+    end_with(os.getppid())
+    os.environ.clear()
+    os.environ.update(env)
+    exec(change, {"__name__": "changed"})  # noqa: S102
+    # Who was forked may know the digests of what was changed.
+    program._program_of.cache_clear()
+    program._of_module.cache_clear()
+    work()
 
 
 def set_clock(ahead: float) -> None:

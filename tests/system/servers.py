@@ -4,12 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 from unittest.mock import patch
 
 import psutil
@@ -24,9 +23,9 @@ from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import HOSTS, WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
+from tests.support.forking import fork_other_worker
 from tests.system.helpers import (
     PATIENCE_SECONDS,
-    ROOT,
     FinishedRuns,
     Hakoiri,
     Running,
@@ -247,15 +246,11 @@ def _until_it_lives(supervisor: Running, said: str, lives: Callable[[], bool]) -
 
 
 @contextmanager
-def other_worker(
-    server: RedisServer, change: str, stderr: IO[str] | None = None, store: Path | None = None
-) -> Iterator[str]:
+def other_worker(server: RedisServer, change: str, store: Path | None = None) -> Iterator[str]:
     """The name of a living worker process whose program differs by `change`; of a host that keeps ranges in `store`."""
     members, host = (WORKERS, {}) if store is None else (HOSTS, {STORE: str(store), THREADS: "1"})
     before = living_workers(server.client, members)
-    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
-    environment = clean_environment(HAKOIRI_REDIS=server.url, **host)
-    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
+    process = fork_other_worker(change, clean_environment(HAKOIRI_REDIS=server.url, **host))
 
     def came() -> set[str]:
         assert process.poll() is None, "it ended"

@@ -162,8 +162,8 @@ ASKED = {
     "hardest last": None,
     "path last --to {near}": None,
     "show {near}": None,
-    "verify {explored}": None,
-    "export last --to {directory}/run.csv": None,
+    "verify {little}": None,
+    "export {little} --to {directory}/run.csv": None,
     "map last --component 2 --to {directory}/run.hakomap": None,
     "solutions {star}": None,
     "solve superpuzz -o columns=3 {directory}/deals": None,
@@ -212,8 +212,8 @@ def test_json_is_one_object_with_the_documented_fields(
     words: dict[str, Any] = {"small": START_OF_2, "near": NEAR, "directory": tmp_path, "root": ROOT, "redis": farm.url}
     if "{queued}" in line or line.startswith("coordinator"):
         words["queued"] = hakoiri.ask("enqueue", "klotski", "--from", START_OF_2)["run"]
-    if "{explored}" in line:
-        words["explored"] = finished.copy(finished.explored, hakoiri.data).name
+    if "{little}" in line:
+        words["little"] = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
     if "{star}" in line:
         words["star"] = hakoiri.ask("run", "magic-star", "-o", "solutions=keep")["run"]
     (tmp_path / "deals").write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")

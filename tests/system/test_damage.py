@@ -207,7 +207,13 @@ def harm_entry(directory: Path, database: bytes, prefix: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("database", "depths"), [(BLOCKS, [57]), (BLOCKS, [0, 1, 2, 100, 101, 167]), (LAYERS, [0, 31, 167])]
+    ("database", "depths"),
+    [
+        # One alone as several, of which one has no neighbour.
+        pytest.param(BLOCKS, [57], marks=SLOW),
+        (BLOCKS, [0, 1, 2, 57, 100, 101, 167]),
+        (LAYERS, [0, 31, 167]),
+    ],
 )
 def test_damaged_layers_are_named_and_mended(
     database: bytes, depths: list[int], hakoiri: Hakoiri, finished: FinishedRuns

@@ -92,7 +92,7 @@ def test_foreground_run_killed_again_and_again(
 ) -> None:
     command = [*EXPLORE, *SLOW_THREADS]
     before: list[LayerRecord] = []
-    for depth in moments(seed, 3, most=80):
+    for depth in moments(seed, 2, most=60):
         running = hakoiri.start(*command, before=stand_still_at(max(depth, len(before))))
         running.stands_still()
         running.send(signal.SIGCONT)

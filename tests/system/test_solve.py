@@ -26,13 +26,15 @@ def test_the_contest(hakoiri: Hakoiri, contest: Path) -> None:
     """As the contest wants it: one answer a line."""
     answers = "-1\n33\n0\n34\n"
     assert hakoiri.here("solve", "gap", str(contest)).stdout == answers
-    contest.write_text(CONTEST_FILE.removeprefix("4\n"), encoding="utf-8")
+    # The last one takes most of the time.
+    quick, answers = CONTEST_FILE.removesuffix(f"\n\n{CLIMBED}".replace("/", "\n")), answers.removesuffix("34\n")
+    contest.write_text(quick.removeprefix("4\n"), encoding="utf-8")
     assert hakoiri.here("solve", "gap", str(contest)).stdout == answers
     contest.write_text("; in one line each\n" + "\n".join((FIGURE_1_GAP, CONTEST)), encoding="utf-8")
     assert hakoiri.here("solve", "gap", str(contest)).stdout == "-1\n33\n"
     assert hakoiri.here("solve", "gap", CONTEST).stdout == "33\n"
     piped = subprocess.run(
-        [HAKOIRI, "solve", "gap", "-"], input=CONTEST_FILE, capture_output=True, text=True, check=True
+        [HAKOIRI, "solve", "gap", "-"], input=quick.replace("4", "3", 1), capture_output=True, text=True, check=True
     )
     assert piped.stdout == answers
 

@@ -102,17 +102,17 @@ PRINTING = (
     "line", [pytest.param(line, marks=pytest.mark.slow if line == "verify {}" else ()) for line in PRINTING]
 )
 def test_a_reader_who_has_seen_enough_is_no_error(line: str, finished: FinishedRuns) -> None:
-    done = finished.hakoiri(*line.format(finished.counted["run"]).split(), before=unread_stdout, check=False)
+    # A census takes a second to verify.
+    run = (finished.explored if line.startswith("verify") else finished.counted)["run"]
+    done = finished.hakoiri(*line.format(run).split(), before=unread_stdout, check=False)
     assert done.code == 0
     assert "hakoiri: " not in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("line", ["verify {}", "verify {} --json", "health --json", "try {}", "try {} --json"])
-def test_what_is_wrong_is_no_success_when_nobody_reads_it(
-    line: str, hakoiri: Hakoiri, finished: FinishedRuns, tmp_path: Path
-) -> None:
-    damaged = finished.copy(finished.explored, hakoiri.data)
+def test_what_is_wrong_is_no_success_when_nobody_reads_it(line: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    damaged = hakoiri.data / hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
     with RunLock(damaged), Ledger(damaged, writable=True) as ledger:
         ledger.commit(replace(ledger.state, digest="0" * 64))
     wrong = written(tmp_path, changed(("        found = []", "        found = [1 << 40]")))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
 from typing import TypeVar
@@ -44,19 +44,21 @@ class Free:
         """Nothing."""
 
 
-def layers_of(puzzle: Puzzle) -> list[Keys]:
-    """All layers from the start."""
+@cache
+def tiles() -> tuple[Puzzle, list[Keys]]:
+    """The 3x3 tiles, and all layers from the start."""
+    puzzle = PuzzleSpec("tiles", {"rows": "3", "columns": "3"}).build()
     layers, known = [puzzle.keys([puzzle.start])], puzzle.keys([puzzle.start])
     while len(layers[-1]):
         layers.append(np.setdiff1d(puzzle.expand(layers[-1]).successors, known))
         known = np.union1d(known, layers[-1])
-    return layers[:-1]
+    return puzzle, layers[:-1]
 
 
 @pytest.mark.parametrize("first", [0, 5])
 def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None:
-    puzzle = PuzzleSpec("tiles", {"rows": "3", "columns": "3"}).build()
-    layers, shares = layers_of(puzzle), shares_within(1 << 30, puzzle.layout.bytes, 2, None, 1 << 24)
+    puzzle, layers = tiles()
+    shares = shares_within(1 << 30, puzzle.layout.bytes, 2, None, 1 << 24)
     with closing(ThreadPool(puzzle, 2, Free())) as threads:
         for depth in range(20, 24):
             known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
@@ -90,8 +92,8 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
         return made
 
     monkeypatch.setattr(Expansion, "_expand", expand_alone)
-    puzzle, depth = PuzzleSpec("tiles", {"rows": "3", "columns": "3"}).build(), 22
-    layers, shares = layers_of(puzzle), shares_within(1, puzzle.layout.bytes, 2, None, room)
+    (puzzle, layers), depth = tiles(), 22
+    shares = shares_within(1, puzzle.layout.bytes, 2, None, room)
     known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
     sample = Sample(layers[depth - 1], sort_keys(puzzle.expand(layers[depth - 1]).successors), 1e-6)
     at, sizes, spill = dict[int, int](), list[int](), Spill(tmp_path, puzzle.layout, depth)
