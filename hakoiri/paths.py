@@ -7,12 +7,7 @@ from functools import cached_property
 from hakoiri.answers import Answers
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers.between import AllPaths, levels_back, levels_on
-from hakoiri.coordinator.layers.paths import (
-    first_or_all,
-    goals_among,
-    search_farthest,
-    search_levels,
-)
+from hakoiri.coordinator.layers.paths import first_or_all, goals_among, search_farthest, search_levels
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient

@@ -18,14 +18,7 @@ from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.puzzles.errors import Step, did_you_mean
 from hakoiri.storage.engine.inside import open_inside, remove_inside
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import (
-    DamagedError,
-    FormatError,
-    GoneError,
-    NameTakenError,
-    RunHeldError,
-    StorageError,
-)
+from hakoiri.storage.errors import DamagedError, FormatError, GoneError, NameTakenError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import (
     RunLock,

@@ -16,12 +16,7 @@ from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
 from hakoiri.worker.deals.solving import Goal, Solved
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.solitaires.solving_kernels import (
-    HashTable,
-    breadth_first,
-    depth_first,
-    depth_first_remembering,
-)
+from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first, depth_first, depth_first_remembering
 from hakoiri.worker.solitaires.trees import solve_tree
 
 _UNTIL: tuple[Until, ...] = get_args(Until)

@@ -11,13 +11,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.commands import command_line, option
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    OwnFileOption,
-    RunArgument,
-    WideOption,
-)
+from hakoiri.cli.options import DataOption, JsonOption, OwnFileOption, RunArgument, WideOption
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
 

@@ -13,13 +13,7 @@ from rich.text import Text
 from hakoiri.cli.commands import argument, command_line, flag
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    RunArgument,
-    WideOption,
-    redis_url,
-)
+from hakoiri.cli.options import DataOption, JsonOption, RunArgument, WideOption, redis_url
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_text
