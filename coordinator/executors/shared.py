@@ -28,7 +28,6 @@ class Shared:
         self.number = -1
 
     def become(self, arrays: Arrays) -> None:
-        """Have these arrays from now on."""
         if len(arrays) == len(self.arrays) and all(map(is_, arrays, self.arrays)):
             return
         self.take_back()
@@ -53,7 +52,6 @@ class Shared:
             pipeline.execute()
 
     def take_back(self) -> None:
-        """Leave nothing of it in Redis."""
         if self.arrays:
             self._redis.unlink(*(name for name, _ in self._named()))
 

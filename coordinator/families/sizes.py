@@ -210,7 +210,6 @@ class StudySizes(RowsJob):
         return [Table("sizes", rows)] if rows else []
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each member."""
         return (_row(row) for row in self.asked())
 
 

@@ -141,7 +141,6 @@ class EccentricityJob(Job):
         self._finish(session, solver, found)
 
     def _keep(self, session: Session, solver: EccentricitySolver) -> None:
-        """Make durable what is proved."""
         stage_arrays(self.store, solver.arrays())
         session.commit(replace(self.store.state, figures=_figures(solver).as_dict()))
 

@@ -84,7 +84,6 @@ class Census:
         self._session.tell(Progress(self._found.configurations, headline=f"{self._found.components:,} components"))
 
     def _commit(self, **found: Any) -> None:
-        """Make durable what is staged, and what is found."""
         self._found = replace(self._found, **found)
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
@@ -159,7 +158,6 @@ class Census:
             mine = mine[len(chosen) :]
 
     def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[Diameter]:
-        """Records without distances."""
         numbers = sorted(components)
         least = slabs.keys_at(first_places(slabs)[numbers])
         for place, number in enumerate(numbers):

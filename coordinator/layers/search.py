@@ -175,7 +175,6 @@ class LayeredSearch:
         return ClosedSet(self.store, depth, context.shares, context.tuning.merged_at_once, commit)
 
     def _first(self) -> Layer:
-        """Layer 0, stored."""
         start = self.puzzle.keys([self._start])
         self._add_small(start, 0)
         return HeldLayer([start])

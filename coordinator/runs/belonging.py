@@ -53,7 +53,6 @@ class Derived:
 
     @contextmanager
     def opened(self) -> Iterator[RunStore | None]:
-        """The run, if it is there."""
         with RunStore(self.directory) if (self.directory / DATA_FILE).exists() else nullcontext() as store:
             yield store
 

@@ -57,7 +57,6 @@ class Places:
         self.answered |= {*audit.get("answered", audit.get("first_layers", ()))}
 
     def add_layer(self, maker: Maker, size: int) -> None:
-        """A layer of some configurations is made."""
         layers, configurations = self._layers.get(maker, (0, 0))
         self._layers[maker] = [layers + 1, configurations + size]
 

@@ -148,7 +148,6 @@ class Joining:
         return self._ranges - self._done.folded
 
     def _range(self, number: int) -> range:
-        """The slabs of a range."""
         begin = number * self._done.range_slabs
         return range(begin, min(begin + self._done.range_slabs, len(self.slabs)))
 
@@ -180,7 +179,6 @@ class Joining:
                 return
 
     def _add(self, pairs: Keys) -> None:
-        """Hand pairs to the ranges of their greater keys."""
         self._exchange.add(*scatter(pairs, self._exchange.partition.table))
         if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
             self._exchange.code_held(self._context.local, bits=False)

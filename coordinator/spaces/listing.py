@@ -40,7 +40,6 @@ class Listing:
 
     @property
     def size(self) -> int:
-        """How many configurations are listed."""
         return self._listed.size
 
     def run(self) -> Iterator[LayerRecord | None]:
@@ -67,7 +66,6 @@ class Listing:
         yield record
 
     def _batches(self, last: Key) -> Iterator[Keys]:
-        """What the puzzle lists beyond `last`, in larger batches."""
         waiting: list[Keys] = []
         for block in self._puzzle.configurations():
             beyond = block

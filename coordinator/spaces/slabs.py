@@ -37,7 +37,6 @@ class Slabs:
         return self._store.slice(0, firsts[slabs.start], firsts[slabs.stop])
 
     def labels(self, slabs: range) -> Labels:
-        """The labels of some neighbouring slabs."""
         return np.concatenate([read_slab(self._store, slab) for slab in slabs])
 
     def places_of(self, wanted: Keys) -> Places:

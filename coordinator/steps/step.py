@@ -94,7 +94,6 @@ class LayerStep:
         return record, self._made()
 
     def _made(self) -> Layer:
-        """The new layer."""
         stored = StoredLayer(self._store, self._depth, self._partial.size)
         return stored if self._held.pieces is None else HeldLayer(self._held.pieces)
 
@@ -197,7 +196,6 @@ class LayerStep:
 
     @property
     def _work_size(self) -> int:
-        """How many keys there are to expand."""
         return self._source.size
 
     def _expand_all(self) -> None:

@@ -84,7 +84,6 @@ class _ShortHelp:
     """Help without ``<str>`` after each argument."""
 
     def get_params(self, ctx: Any) -> Any:
-        """The parameters, with what help needs to know of them."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if isinstance(param, TyperArgument):
@@ -94,7 +93,6 @@ class _ShortHelp:
 
 
 def _no_type(param: Any, ctx: Any) -> str:
-    """No name of a type."""
     return ""
 
 
@@ -106,7 +104,6 @@ class Command(_ShortHelp, TyperCommand):
         super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"])})
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it."""
         if _PLACES.get(ctx.info_name, ("",))[0] == "Serve":
             # Services execute the files that they are told of, and have each run driven by a process of its own.
             prefer(False)

@@ -226,7 +226,6 @@ def _driven(
 def _report(
     directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
 ) -> None:
-    """Print what a run has found."""
     from hakoiri.coordinator.executors.opening import open_store
     from hakoiri.coordinator.runs.catalogue import runs_like
     from hakoiri.coordinator.runs.create import open_job

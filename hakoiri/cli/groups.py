@@ -71,7 +71,6 @@ class Driving:
 
     @property
     def resources(self) -> "Resources":
-        """The resources that are asked for."""
         from hakoiri.coordinator.session.resources import Resources
 
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("data", "json")}

@@ -60,7 +60,6 @@ class Stream:
 
     @property
     def puzzle(self) -> Puzzle:
-        """That of the run."""
         return self.run.puzzle
 
     @property
@@ -97,7 +96,6 @@ class Stream:
             yield Edges(sources[chosen], targets[chosen])
 
     def texts(self, keys: Keys) -> list[str]:
-        """How the configurations are written."""
         return list(map(self.puzzle.render, ints(keys)))
 
     def names(self, keys: Keys) -> list[str]:
@@ -109,7 +107,6 @@ class Stream:
         return f"{key:#0{self.puzzle.layout.digits}x}"
 
     def moves(self, edges: Edges) -> list[str]:
-        """What the moves are called."""
         return list(map(self.puzzle.describe_move, ints(edges.sources), ints(edges.targets)))
 
     def _ranges(self) -> Iterator[Rows]:

@@ -29,7 +29,6 @@ class ProgressLine:
         self._last = Progress(unit="", headline="starting")
 
     def progress(self, progress: Progress) -> None:
-        """The work is there by now."""
         # Another unit, or less than before: other work has begun, in another phase or another run.
         if self._first is None or self._first.unit != progress.unit or progress.done < self._last.done:
             self._first, self._first_at = progress, time.monotonic()
@@ -39,7 +38,6 @@ class ProgressLine:
             self._console.print(Text(self._line()))
 
     def note(self, text: str, *steps: Step) -> None:
-        """Say it at once."""
         self._console.print(Text(worded(text, steps), style="dim"))
 
     def __rich__(self) -> Text:

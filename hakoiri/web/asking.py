@@ -97,7 +97,6 @@ class Asked:
 
     @contextmanager
     def opened(self) -> Iterator[Run]:
-        """The run, open, for this thread alone."""
         with self.runs.asked(self.directory) as (run, _):
             yield run
 
@@ -121,7 +120,6 @@ class Asked:
         return _File(question.file, media_type=media_type, filename=name, headers=headers)
 
     def question(self, number: str) -> Question:
-        """Return a question that was asked before."""
         return self._questions.known(self.directory.name, number)
 
     def queued(self, derived: Derived, **limits: Any) -> Response:
@@ -157,7 +155,6 @@ class Asked:
         return self.content(run, self.encoded(row), settled)
 
     def encoded(self, row: Mapping[str, Any]) -> bytes:
-        """An answer as it is sent."""
         return json.dumps({"run": self.directory.name} | dict(row)).encode()
 
     def content(self, run: Run, content: bytes, settled: bool = True) -> Response:

@@ -41,7 +41,6 @@ class Connection(HttpToolsProtocol):
     _head, _unparsed = 0, 0
 
     def connection_made(self, transport: Any) -> None:
-        """Await a request."""
         super().connection_made(transport)
         self._begin()
         if len(self._strangers) >= _MOST_STRANGERS:
@@ -64,7 +63,6 @@ class Connection(HttpToolsProtocol):
                 self._say(_TOO_LARGE, _BOUNDS)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request."""
         self._say(HTTPStatus.BAD_REQUEST, msg)
 
     def on_message_begin(self) -> None:
@@ -74,7 +72,6 @@ class Connection(HttpToolsProtocol):
         self.scope[KNOWN] = self._become_known  # type: ignore[literal-required]
 
     def on_url(self, url: bytes) -> None:
-        """Count."""
         self._count(len(url))
         super().on_url(url)
 
@@ -85,23 +82,19 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value or b"")
 
     def on_headers_complete(self) -> None:
-        """Hand the request on."""
         self._end()
         self._require(len(self.pipeline) < _MOST_WAITING)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take in a part of a body."""
         self._unparsed = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Await another request."""
         self._unparsed = 0
         super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
         self._end()
         self._strangers.pop(self, None)
         self._drop()

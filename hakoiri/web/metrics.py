@@ -34,7 +34,6 @@ class Metrics:
         self._registry.register(_OfRuns(runs, streams))
 
     def count(self, method: str, status: int, seconds: float) -> None:
-        """A request was answered."""
         known = method if method in ("GET", "HEAD", "POST", "DELETE") else "other"
         self._requests.labels(known, str(status)).inc()
         self._seconds.observe(seconds)
@@ -51,7 +50,6 @@ class _OfRuns(Collector):
         self._runs, self._streams = runs, streams
 
     def collect(self) -> Iterable[Metric]:
-        """The gauges."""
         known = statuses(self._runs)
         counts = GaugeMetricFamily("hakoiri_runs", "Runs by status.", labels=["status"])
         for status, count in sorted(Count(found.status for found in known).items()):

@@ -41,7 +41,6 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The inverse."""
         plain = json.loads(os.environ[SETTINGS])
         sequences = {name: tuple(plain[name]) for name in ("names", "puzzles")}
         return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})

@@ -92,7 +92,6 @@ class Twisty(Numbered):
         return self._key_of(colours)
 
     def _turned(self, turns: list[str]) -> Key:
-        """The solved puzzle after some turns."""
         colours = self._home
         for number, word in enumerate(turns, 1):
             if word not in self._spelled:

@@ -42,7 +42,6 @@ class Coded(NamedTuple):
 
     @classmethod
     def empty(cls, layout: Layout) -> "Coded":
-        """No blocks."""
         nothing = np.empty(0, dtype=np.int64)
         return cls(layout.empty(0), nothing, nothing, memoryview(b""))
 

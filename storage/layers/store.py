@@ -92,7 +92,6 @@ class RunStore(Ledger):
         return [_block(*entry) for entry in entries]
 
     def decode(self, block: Block) -> Keys:
-        """The keys of a block."""
         try:
             return decode(block, self.layout)
         except DamagedError as error:

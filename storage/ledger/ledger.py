@@ -170,7 +170,6 @@ class Ledger:
         return self.read(META, CANCEL_KEY) is not None
 
     def read(self, database: bytes, name: bytes) -> bytes | None:
-        """One raw entry."""
         return self._environment.get(database, name)
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:

@@ -102,7 +102,6 @@ class Exchange:
             self._coded_bytes += len(coded.data)
 
     def spill(self) -> None:
-        """Put all blocks on disk."""
         with self._lock:
             self._spill_coded()
 

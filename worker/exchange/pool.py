@@ -61,7 +61,6 @@ class Alone:
         self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
-        """As `Threads` has it."""
         meanwhile()
         return ((number, guarded(name, work, item)) for number, item in enumerate(items))
 
@@ -78,7 +77,6 @@ class ThreadPool:
         self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
-        """As `Threads` has it."""
         numbered, flying = enumerate(items), 0
         landed = SimpleQueue[tuple[int, Future[_Made]]]()
 

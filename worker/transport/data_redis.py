@@ -43,7 +43,6 @@ class DataRedis:
 
     @property
     def lives(self) -> bool:
-        """Whether its process does."""
         return self._process.poll() is None
 
     def revive(self) -> None:

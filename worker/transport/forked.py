@@ -24,7 +24,6 @@ class Forked:
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """The same."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -35,18 +34,15 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it lives."""
         # A child of a fork server can be gone before the server has told its exit code.
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
 

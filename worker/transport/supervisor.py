@@ -79,7 +79,6 @@ class Supervisor:
             self._workers.append(self._start_in(len(self._workers)))
 
     def names(self) -> set[str]:
-        """The names of the workers whose processes live."""
         return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
 
     def run(self) -> None:
@@ -167,7 +166,6 @@ class Supervisor:
                 forget_worker(worker_name(worker.pid), self._connection)
 
     def _start_in(self, place: int) -> Started:
-        """Start the worker whose place is number `place`."""
         started = self._start()
         self._began[place] = time.monotonic()
         if self._cores:

@@ -76,7 +76,6 @@ class _BoundedParser(_RESPBase):
     )
 
     def on_connect(self, connection: Any) -> None:
-        """The socket is there."""
         super().on_connect(connection)  # type: ignore[no-untyped-call]
         self._buffer = _Buffer(cast(Any, _Metered(connection._sock)), self.socket_read_size, connection.socket_timeout)
 

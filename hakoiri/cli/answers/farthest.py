@@ -101,7 +101,6 @@ def _span(eccentricities: dict[int, int]) -> str:
 
 
 def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
-    """All pairs as a table of their two boards."""
     from hakoiri.coordinator.errors import UnanswerableError
     from hakoiri.export.rows import write_rows
     from hakoiri.puzzles.keys.layout import ints

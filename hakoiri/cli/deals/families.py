@@ -53,7 +53,6 @@ def boards(
 
 
 def _write(job: "Job", table: Path | None) -> dict[str, Any]:
-    """The file that was asked for."""
     from hakoiri.export.rows import write_rows
 
     if table is not None:

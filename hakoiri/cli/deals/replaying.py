@@ -95,7 +95,6 @@ def _replay_solution(
 
 
 def _replay_play(start: str, sequence: str, steps: bool, film: Path | None, json: bool) -> None:
-    """Score a play of nakuron."""
     from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, parse_sequence
     from hakoiri.puzzles.nakuron.board import replay as replayed
 

@@ -139,7 +139,6 @@ def _wanted(game: "Dealt", found: "Solved") -> "Goal | None":
 
 
 def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
-    """The figures of one deal."""
     goal = _wanted(game, found)
     settled = found.exhausted or goal is not None
     return {

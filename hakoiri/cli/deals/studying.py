@@ -100,7 +100,6 @@ def deals(
 
 
 def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
-    """The files that were asked for."""
     from hakoiri.coordinator.deals.study import kept_deals
 
     study = job.study

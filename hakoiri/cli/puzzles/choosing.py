@@ -45,7 +45,6 @@ def puzzles(
 
 
 def _tell(name: str, options: list[str] | None, json: bool) -> None:
-    """All about one puzzle."""
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import full_puzzle_row
 

@@ -56,17 +56,14 @@ class Game:
 
     @property
     def here(self) -> "Key":
-        """The configuration on the board."""
         return self.path[-1]
 
     @property
     def solved(self) -> bool:
-        """Whether it is a goal."""
         return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
 
     @property
     def moves(self) -> list[str]:
-        """All moves so far, in words."""
         return self.puzzle.describe_moves(self.path)
 
     def press(self, key: Press | str) -> None:
@@ -137,7 +134,6 @@ class Game:
         self._look()
 
     def _look(self) -> None:
-        """See what can be done on the last board."""
         targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
         words = [self._words(target) for target in targets]
         pieces = [found[1] if (found := _DIRECTED_MOVE.match(each)) else None for each in words]

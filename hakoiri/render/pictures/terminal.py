@@ -51,7 +51,6 @@ class _Paint:
         self._styles = dict(zip(fills, _styles(list(fills), console.color_system), strict=True))
 
     def text(self, span: Span) -> Text:
-        """The characters of a span in its colours."""
         return Text(span.text, self.style(span.fill))
 
     def style(self, fill: str) -> str:

@@ -40,7 +40,6 @@ class Stream:
         self._commit, _, self._status = rest.partition("-")
 
     def look(self) -> tuple[list[str], float | None]:
-        """What has happened since the last look."""
         try:
             told = self._look()
         except HakoiriError as error:

@@ -42,7 +42,6 @@ class Opened:
     memory: dict[str, Any] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Close the file."""
         if self.run is not None:
             self.run.close()
         self.run, self.memory = None, {}
@@ -73,7 +72,6 @@ class OpenRuns:
         return directory.with_name(base_of(directory) or directory.name)
 
     def directories(self) -> list[Path]:
-        """Those of all runs."""
         return run_directories(self.data)
 
     @contextmanager
@@ -140,7 +138,6 @@ class OpenRuns:
                 mine.close()
 
     def close(self) -> None:
-        """Close all."""
         for mine in list(self._known.values()):
             with mine.lock:
                 mine.close()

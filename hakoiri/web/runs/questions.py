@@ -68,12 +68,10 @@ class Question:
 
     @property
     def run(self) -> str:
-        """The name of the run."""
         return self.folder.parent.name
 
     @property
     def is_running(self) -> bool:
-        """True while a process answers it."""
         return holder_of(self.folder) is not None
 
     @property
@@ -83,14 +81,12 @@ class Question:
 
     @property
     def standing(self) -> Standing:
-        """Its status."""
         # IMPORTANT: the lock before the answer, which may be completed in between.
         if self.is_running:
             return "running"
         return "failed" if self.answer is None else "answered"
 
     def row(self) -> dict[str, Any]:
-        """Return its status as JSON."""
         standing, lines = self.standing, self._said()
         ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
         failed = ours[-1] if ours else "it was stopped"
@@ -106,7 +102,6 @@ class Question:
 
     @property
     def file(self) -> Path:
-        """The path of its file."""
         return self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
