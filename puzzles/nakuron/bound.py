@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.nakuron.board import SIDES, WALL, Board
 
+#: Of a board, in reading order.
 Cells = NDArray[np.uint8]
+#: The holes of its sides, (4, n).
+Frame = NDArray[np.uint8]
 
 _WALL = int(WALL)
 #: So many cells of boards are held at once, and so many boards are tilted, at most.
@@ -26,7 +29,7 @@ _MOST_CELLS, _MOST_BOARDS = 1 << 24, 200_000
 
 def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
     """No play scores more. At most `most_boards` boards are tilted, fewer large ones; always the same ones."""
-    cells = np.array([list(row) for row in board.rows], dtype=np.uint8)
+    cells = np.array(list("".join(board.rows)), dtype=np.uint8)
     frame = np.array([list(side) for side in board.frame], dtype=np.uint8)
     leaving = ways_out(cells, frame)
     most = min(most_boards, _MOST_CELLS // cells.size)
@@ -40,9 +43,9 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
         _, _, points, name = heapq.heappop(waiting)
         if points < points_of[name]:
             continue
-        here = np.frombuffer(name, dtype=np.uint8).reshape(cells.shape)
+        here = np.frombuffer(name, dtype=np.uint8)
         for side in range(len(SIDES)):
-            scored = _tilt(here, frame[side], side, after)
+            scored = tilt_cells(here, frame[side], side, after)
             there, now = after.tobytes(), points + scored
             if scored >= 0 and points_of.get(there, -1) < now:
                 points_of[there], best = now, max(best, now)
@@ -51,52 +54,54 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
 
 
 @jit
-def _place(side: int, line: int, far: int, size: int) -> tuple[int, int]:
-    """The row and column that are `far` from a side of the frame, in a line that leads to it."""
+def _line(side: int, line: int, size: int) -> tuple[int, int]:
+    """The cell of a line that is next to a side of the frame, and how far it is from each cell to the next inwards."""
     if side == 0:
-        return far, line
+        return line, size
     if side == 1:
-        return line, size - 1 - far
+        return size * line + size - 1, -1
     if side == 2:
-        return size - 1 - far, line
-    return line, far
+        return size * (size - 1) + line, -size
+    return size * line, 1
 
 
 @jit
-def _tilt(cells: Cells, holes: Cells, side: int, after: Cells) -> int:
+def tilt_cells(cells: Cells, holes: Cells, side: int, after: Cells) -> int:
     """Write the board after a tilt into `after`; return what it scores, -1 where nothing moves."""
-    size, scored, moved = len(cells), 0, False
-    after[:] = 0
+    size, scored, moved = len(holes), 0, False
     for line in range(size):
-        falls, free = holes[line] != _WALL, 0
+        first, step = _line(side, line, size)
+        falls, free = holes[line] != _WALL, first
         for far in range(size):
-            here = _place(side, line, far, size)
+            here = first + far * step
             ball = cells[here]
+            after[here] = 0
             if ball == _WALL:
                 after[here] = _WALL
-                falls, free = False, far + 1
+                falls, free = False, here + step
             elif ball and falls:
                 scored += ball == holes[line]
                 moved = True
             elif ball:
-                after[_place(side, line, free, size)] = ball
-                moved |= free != far
-                free += 1
+                after[free] = ball
+                moved |= free != here
+                free += step
     return scored if moved else -1
 
 
 @jit
-def _spread(cells: Cells, frame: Cells, found: Cells) -> bool:
+def _spread(cells: Cells, frame: Frame, found: Cells) -> bool:
     """Add to the holes of each cell those that a tilt leads to, now or later; whether there was anything to add."""
-    size, more = len(cells), False
+    size, more = frame.shape[1], False
     for side in range(4):
         for line in range(size):
             ways = np.uint8(0)
             if frame[side, line] != _WALL:
                 ways = np.uint8(1 << frame[side, line])
             opened = ways != 0
+            first, step = _line(side, line, size)
             for far in range(size):
-                here = _place(side, line, far, size)
+                here = first + far * step
                 if cells[here] == _WALL:
                     ways, opened = np.uint8(0), False
                     continue
@@ -108,7 +113,7 @@ def _spread(cells: Cells, frame: Cells, found: Cells) -> bool:
     return more
 
 
-def ways_out(cells: Cells, frame: Cells) -> Cells:
+def ways_out(cells: Cells, frame: Frame) -> Cells:
     """For each cell through holes of which colours a ball there may ever drop: bit c for colour c."""
     found = np.zeros_like(cells)
     while _spread(cells, frame, found):
@@ -120,30 +125,29 @@ def ways_out(cells: Cells, frame: Cells) -> Cells:
 def _count(cells: Cells, leaving: Cells) -> int:
     """How many balls may score, each by itself."""
     count = 0
-    for row in range(len(cells)):
-        for column in range(len(cells)):
-            ball = cells[row, column]
-            count += 0 < ball < _WALL and leaving[row, column] >> ball & 1 == 1
+    for place in range(len(cells)):
+        ball = cells[place]
+        count += 0 < ball < _WALL and leaving[place] >> ball & 1 == 1
     return count
 
 
 @jit
-def _after_one(cells: Cells, frame: Cells, leaving: Cells, after: Cells) -> int:
+def _after_one(cells: Cells, frame: Frame, leaving: Cells, after: Cells) -> int:
     """The most that a tilt scores and the balls left after it may score, each by itself."""
     most = 0
     for side in range(len(frame)):
-        scored = _tilt(cells, frame[side], side, after)
+        scored = tilt_cells(cells, frame[side], side, after)
         if scored >= 0:
             most = max(most, scored + _count(after, leaving))
     return most
 
 
 @jit
-def _reserve(cells: Cells, frame: Cells, leaving: Cells, room: Cells) -> int:
+def _reserve(cells: Cells, frame: Frame, leaving: Cells, room: Cells) -> int:
     """The same by two tilts: nothing scores more from here on. Nine boards looked at take no memory."""
     most = 0
     for side in range(len(frame)):
-        scored = _tilt(cells, frame[side], side, room[0])
+        scored = tilt_cells(cells, frame[side], side, room[0])
         if scored >= 0:
             most = max(most, scored + _after_one(room[0], frame, leaving, room[1]))
     return most

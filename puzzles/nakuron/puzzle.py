@@ -27,7 +27,7 @@ from hakoiri.puzzles.nakuron.board import (
     replay,
     tilt,
 )
-from hakoiri.puzzles.nakuron.bound import upper_bound
+from hakoiri.puzzles.nakuron.bound import tilt_cells, upper_bound
 from hakoiri.puzzles.nakuron.drawing import draw_boards
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.pictures.shapes import Picture
@@ -224,23 +224,14 @@ def _expand_keys(
     scores: Scores,
 ) -> int:  # fmt: skip
     """Write the moves of all `keys` (m, words) into `room` and `scores`; return how many there are."""
-    size = frame.shape[1]
     cells, rolled = np.empty(len(walls), dtype=np.uint8), np.empty(len(walls), dtype=np.uint8)
     total = 0
     for index in range(len(keys)):
         _unpack(keys[index], walls, places, cells)
         before = total
         for side in range(4):
-            score, changed = 0, False
-            for line in range(size):
-                # The cells of a line from the frame inwards.
-                first = line if side == 0 else size * (size - 1) + line if side == 2 else size * line
-                first += size - 1 if side == 1 else 0
-                step = size if side == 0 else -1 if side == 1 else -size if side == 2 else 1
-                more, moved = _roll_line(cells, first, step, frame[side, line], size, rolled)
-                score += more
-                changed |= moved
-            if changed:
+            score = tilt_cells(cells, frame[side], side, rolled)
+            if score >= 0:
                 _pack(rolled, places, room[total])
                 scores[total] = score
                 total += 1
@@ -266,26 +257,3 @@ def _pack(cells: NDArray[np.uint8], places: Table, words: Words) -> None:
     for number in range(len(places) - 1, -1, -1):
         word = number // _DIGITS
         words[word] = words[word] * np.uint64(_BASE) + np.uint64(cells[places[number]])
-
-
-@jit
-def _roll_line(
-    cells: NDArray[np.uint8], first: int, step: int, hole: int, size: int, rolled: NDArray[np.uint8]
-) -> tuple[int, bool]:
-    """Roll a line towards its first cell; what dropped into its own colour, and whether anything has changed."""
-    score, changed, is_open, free = 0, False, hole != _BASE, first
-    for number in range(size):
-        place = first + number * step
-        cell = cells[place]
-        rolled[place] = 0
-        if cell == _BASE:
-            rolled[place] = cell
-            is_open, free = False, place + step
-        elif cell and is_open:
-            score += cell == hole
-            changed = True
-        elif cell:
-            rolled[free] = cell
-            changed |= free != place
-            free += step
-    return score, changed

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, tilt
-from hakoiri.puzzles.nakuron.bound import _tilt, upper_bound, ways_out
+from hakoiri.puzzles.nakuron.bound import tilt_cells, upper_bound, ways_out
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from tests.puzzles.test_nakuron import boards
 from tests.support.nakuron_boards import KNOWN, Known
@@ -40,14 +40,15 @@ def test_no_play_scores_more(board: Board) -> None:
 @given(boards(5))
 def test_tilts_are_those_of_the_rules_and_balls_leave_as_was_said(board: Board) -> None:
     cells, frame = arrays_of(board)
-    leaving, after = ways_out(cells, frame), np.empty_like(cells)
+    flat = cells.ravel()
+    leaving, after = ways_out(flat, frame).reshape(cells.shape), np.empty_like(flat)
     for side in range(len(SIDES)):
-        expected, scored = tilt(board.rows, board.frame, side), _tilt(cells, frame[side], side, after)
+        expected, scored = tilt(board.rows, board.frame, side), tilt_cells(flat, frame[side], side, after)
         if expected.rows == board.rows:
             assert scored == -1
         else:
             assert scored == expected.score
-            assert ["".join(map(str, row)) for row in after.tolist()] == list(expected.rows)
+            assert ["".join(map(str, row)) for row in after.reshape(cells.shape).tolist()] == list(expected.rows)
     # One ball alone goes where it goes: through no hole that was not foretold of its cell.
     for place in np.argwhere((cells > 0) & (cells < 5))[:4].tolist():
         alone = [["5" if cell == 5 else "0" for cell in row] for row in cells.tolist()]
