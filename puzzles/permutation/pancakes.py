@@ -109,7 +109,7 @@ class Pancakes(_Stacks):
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
-        expand_plain(keys, *self._tables, self.n, room)
+        expand_plain(keys, self._tables, self.n, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
     def unpack(self, key: Key) -> Stack:
@@ -139,7 +139,7 @@ class BurntPancakes(_Stacks):
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
-        expand_burnt(keys, *self._tables, self._sides, self.n, room)
+        expand_burnt(keys, self._tables, self._sides, self.n, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
     def unpack(self, key: Key) -> Stack:
@@ -220,13 +220,12 @@ def _add_pancake(larger: _Words, digits: _Words, worth: _Words, place: int) -> i
 
 
 @jit
-def expand_plain(
-    keys: Keys, turned: _Numbers, all_larger: _Words, all_digits: _Words, worth: _Words, n: int, room: Keys
-) -> None:
+def expand_plain(keys: Keys, tables: Tables, n: int, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, n - 1 for each.
 
     Fastest where neighbours in the batch have the same lower pancakes.
     """
+    turned, all_larger, all_digits, worth = tables
     upper = turned.shape[1] + 1
     count = np.int64(len(turned))
     larger, digits = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -255,16 +254,7 @@ def expand_plain(
 
 
 @jit
-def expand_burnt(
-    keys: Keys,
-    turned: _Numbers,
-    all_larger: _Words,
-    all_digits: _Words,
-    worth: _Words,
-    sides: _Numbers,
-    n: int,
-    room: Keys,
-) -> None:
+def expand_burnt(keys: Keys, tables: Tables, sides: _Numbers, n: int, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, n for each. Neighbours of the same order share the work."""
     orders = np.empty(_BLOCK, dtype=np.uint32)
     found = np.empty(_BLOCK * n, dtype=np.uint32)
@@ -278,7 +268,7 @@ def expand_burnt(
             if count == 0 or order != np.int64(orders[count - 1]):
                 orders[count] = order
                 count += 1
-        expand_plain(orders[:count], turned, all_larger, all_digits, worth, n, found)
+        expand_plain(orders[:count], tables, n, found)
         last = np.int64(-1)
         for i in range(begin, end):
             key = np.int64(keys[i])

@@ -30,6 +30,7 @@ from hakoiri.puzzles.pictures.shapes import Picture
 #: The tokens around the ring.
 Ring = list[int]
 _Words = NDArray[np.int64]
+_Sets = NDArray[np.uint64]
 
 #: The orders of at most this many tokens have tables.
 _TABLE_TOKENS = 8
@@ -63,7 +64,7 @@ class TopSpin(Numbered, Sized):
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
-        _expand_keys(keys, *self._tables, room)
+        _expand_keys(keys, self._tables, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
     def successors(self, key: Key) -> list[Key]:
@@ -151,14 +152,13 @@ def _tables(moves: _Words) -> _Tables:
 
 
 @jit
-def _expand_keys(
-    keys: Keys, ranks: _Words, digits: _Words, worth: _Words, moves: _Words, begins: _Words, ends: _Words, room: Keys
-) -> None:
+def _expand_keys(keys: Keys, tables: _Tables, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, one for each move.
 
     A digit changes only at the places that change. Fastest where neighbours in the batch differ only in the order of
     the first tokens, those that have tables.
     """
+    ranks, digits, worth, moves, begins, ends = tables
     places = len(worth)
     upper = min(places, _TABLE_TOKENS)
     count = np.int64(len(ranks))
@@ -200,12 +200,7 @@ def _expand_keys(
 
 @jit
 def _read_last(
-    number: int | np.int64,
-    upper: int,
-    worth: _Words,
-    tokens: NDArray[np.uint64],
-    before: NDArray[np.uint64],
-    values: _Words,
+    number: int | np.int64, upper: int, worth: _Words, tokens: _Sets, before: _Sets, values: _Words
 ) -> np.uint64:
     """Write what is known of the places from `upper` on; return the tokens left for those before, in increasing order.
 

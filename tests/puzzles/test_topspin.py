@@ -137,5 +137,5 @@ def test_the_kernel_keeps_to_its_arrays(monkeypatch: pytest.MonkeyPatch) -> None
     room = puzzle.layout.empty(len(keys) * puzzle.most_successors)
     monkeypatch.setattr(kernels, "popcount", lambda word: int(word).bit_count())
     monkeypatch.setattr(kernels, "_read_last", kernels._read_last.py_func)
-    kernels._expand_keys.py_func(keys, *puzzle._tables, room)
+    kernels._expand_keys.py_func(keys, puzzle._tables, room)
     assert room.tolist() == puzzle.expand(keys).successors.tolist()
