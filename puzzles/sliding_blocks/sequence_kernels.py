@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.sliding_blocks.tables import Words
+from hakoiri.puzzles.sliding_blocks.tables import Tables, Words
 
 Symbols = NDArray[np.uint8]
 _CELLS = 64
@@ -117,20 +117,19 @@ def _first_changed(keys: Keys, index: int, walk: Words) -> np.uint64:
 
 
 @jit
-def walk_pieces(
-    keys: Keys, index: int, masks: Words, before: Words, strides: Words, cells: np.uint64, symbols: Symbols, walk: Words
-) -> tuple[np.uint64, np.uint64]:
+def walk_pieces(keys: Keys, index: int, tables: Tables, symbols: Symbols, walk: Words) -> tuple[np.uint64, np.uint64]:
     """Set `symbols` to the piece that begins at each cell, the blank elsewhere; return where pieces and blanks begin.
 
     ``walk[cell]``, where a symbol begins, becomes the state, the free cells, and what is before it of the key; then the
     least key beyond those with the same symbols up to there, and the cell before. Row 64 stands for no cell; it holds
     the whole key, all pieces and all blanks. `symbols` and `walk` must be those of key ``index - 1``, if there is one.
     """
+    masks, before, strides, geometry = tables
     one, end = np.uint64(1), np.uint64(_CELLS)
     low, high = get_pair(keys, index)
     blank = np.uint64(len(strides) - 1)
     cell = _first_changed(keys, index, walk)
-    state, rest, previous = first_state(before, strides), cells, end
+    state, rest, previous = first_state(before, strides), geometry[0], end
     begun_low, begun_high = np.uint64(0), np.uint64(0)
     pieces, blanks = np.uint64(0), np.uint64(0)
     if cell != end:
@@ -161,17 +160,9 @@ def walk_pieces(
 
 
 @jit
-def recounted(
-    keys: Keys,
-    index: int,
-    changed: np.uint64,
-    masks: Words,
-    before: Words,
-    strides: Words,
-    symbols: Symbols,
-    walk: Words,
-) -> Pair:
+def recounted(keys: Keys, index: int, changed: np.uint64, tables: Tables, symbols: Symbols, walk: Words) -> Pair:
     """The key with the present `symbols` at and between the `changed` cells, by the walk through key `index`."""
+    masks, before, strides, _ = tables
     cell = lowest_bit(changed)
     low, high = walk[cell, 2], walk[cell, 3]
     state, rest = walk[cell, 0], walk[cell, 1]

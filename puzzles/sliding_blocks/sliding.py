@@ -167,13 +167,13 @@ class Sliding(Blocks, Dealt, Family):
         """All that the goal asks for is there; never without a goal."""
         found = np.zeros(len(keys), dtype=np.bool_)
         if self.parameters["goal"]:
-            find_goals(keys, self._wanted, len(self._wishes), *self._tables, found)
+            find_goals(keys, self._wanted, len(self._wishes), self._tables, found)
         return found
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         counts = np.empty(len(keys), dtype=np.uint16)
-        total = expand_keys(keys, self._metric, self._edges, *self._tables, room, counts)
+        total = expand_keys(keys, self._metric, self._edges, self._tables, room, counts)
         if total == OVERFLOW:
             raise PuzzleError(f"{self.name}: there are more than {self.most_successors} successors of a configuration")
         return Expansion(room[:total], counts)
@@ -188,7 +188,7 @@ class Sliding(Blocks, Dealt, Family):
 
     def _image(self, keys: Keys, images: Words) -> Keys:
         found = np.empty_like(keys)
-        write_images(keys, images, *self._tables, found)
+        write_images(keys, images, self._tables, found)
         return found
 
     def member(self, start: str, goal: str = "") -> Self:
@@ -208,7 +208,7 @@ class Sliding(Blocks, Dealt, Family):
         stack = make_stack(self._tables)
         while True:
             room = self.layout.empty(self.block)
-            count = list_keys(stack, *self._tables[:3], room)
+            count = list_keys(stack, self._tables, room)
             if count:
                 yield room[:count]
             if count < self.block:

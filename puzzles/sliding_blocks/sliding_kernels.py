@@ -92,28 +92,19 @@ def _ways(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symbol
 
 
 @jit
-def expand_keys(
-    keys: Keys,
-    metric: int,
-    edges: Words,
-    masks: Words,
-    before: Words,
-    strides: Words,
-    geometry: Words,
-    room: Keys,
-    counts: Counts,
-) -> int:
+def expand_keys(keys: Keys, metric: int, edges: Words, tables: Tables, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
     `OVERFLOW` if they do not fit. Metric: 0 unit, 1 straight, 2 finger. `keys` must be configurations.
     """
+    masks, _, strides, geometry = tables
     symbols = np.empty(64, dtype=np.uint8)
     walk = make_walk()
     found = np.empty(64, dtype=np.uint64)
     blank = len(strides) - 1
     total = 0
     for i in range(len(keys)):
-        pieces, blanks = walk_pieces(keys, i, masks, before, strides, geometry[0], symbols, walk)
+        pieces, blanks = walk_pieces(keys, i, tables, symbols, walk)
         first = total
         while pieces != 0:
             anchor = lowest_bit(pieces)
@@ -133,7 +124,7 @@ def expand_keys(
             for move in range(count):
                 target = lowest_bit(found[move])
                 symbols[target] = symbol
-                low, high = recounted(keys, i, own | found[move], masks, before, strides, symbols, walk)
+                low, high = recounted(keys, i, own | found[move], tables, symbols, walk)
                 symbols[target] = blank
                 put_pair(room, total, low, high)
                 total += 1
@@ -143,9 +134,7 @@ def expand_keys(
 
 
 @jit
-def write_images(
-    keys: Keys, images: Words, masks: Words, before: Words, strides: Words, geometry: Words, found: Keys
-) -> None:
+def write_images(keys: Keys, images: Words, tables: Tables, found: Keys) -> None:
     """Write the image of each key by a symmetry into `found`.
 
     ``images[symbol, cell]`` is 64 times the symbol of the piece's image, plus the first cell of that.
@@ -154,22 +143,21 @@ def write_images(
     walk = make_walk()
     one = np.uint64(1)
     for i in range(len(keys)):
-        pieces, _ = walk_pieces(keys, i, masks, before, strides, geometry[0], symbols, walk)
-        moved[:] = len(strides) - 1
+        pieces, _ = walk_pieces(keys, i, tables, symbols, walk)
+        moved[:] = len(tables.strides) - 1
         while pieces != 0:
             cell = lowest_bit(pieces)
             pieces &= pieces - one
             image = images[symbols[cell], cell]
             moved[image & np.uint64(63)] = image >> np.uint64(6)
-        low, high = recounted(keys, i, geometry[0], masks, before, strides, moved, walk)
+        low, high = recounted(keys, i, tables.geometry[0], tables, moved, walk)
         put_pair(found, i, low, high)
 
 
 @jit
-def find_goals(
-    keys: Keys, wanted: Numbers, wishes: int, masks: Words, before: Words, strides: Words, geometry: Words, found: Mask
-) -> None:
+def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: Tables, found: Mask) -> None:
     """Write whether each key has the `wanted` symbols, `wishes` in number, at their cells; `ANY` is for any."""
+    masks, before, strides, geometry = tables
     blank = np.uint64(len(strides) - 1)
     for i in range(len(keys)):
         low, high = get_pair(keys, i)
@@ -232,11 +220,12 @@ def _can_be_filled(keys: Keys, rest: np.uint64, state: np.uint64, large: Words, 
 
 
 @jit
-def list_keys(stack: Words, masks: Words, before: Words, strides: Words, room: Keys) -> int:
+def list_keys(stack: Words, tables: Tables, room: Keys) -> int:
     """Go on listing all configurations in increasing order until `room` is full; return how many were written.
 
     The stack of `make_stack` holds where the walk stands; its last row has the depth.
     """
+    masks, before, strides, _ = tables
     one, large = np.uint64(1), masks[: _large_kinds(masks)]
     count = 0
     depth = np.int64(stack[-1, 0])
