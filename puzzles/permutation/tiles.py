@@ -95,7 +95,7 @@ class Tiles(Numbered, Sized):
         room = self.layout.empty(len(keys) * self.most_successors + 1)
         counts = np.empty(len(keys), dtype=np.uint16)
         expand = expand_keys if self._farthest == 1 else expand_lines
-        total = expand(keys, *self._tables, self._length, room, counts)
+        total = expand(keys, self._tables, self._length, room, counts)
         return Expansion(room[:total], counts)
 
     def orbits(self, keys: Keys) -> Orbits:

@@ -110,14 +110,12 @@ def _exchanged(one: _Numbers, other: _Numbers) -> tuple[_Numbers, _Numbers]:
 
 
 @jit
-def expand_keys(
-    keys: Keys, low: _Words, middle: _Words, high: _Words, cells: _Words, changes: _Words, length: int, room: Keys,
-    counts: Counts,
-) -> int:  # fmt: skip
+def expand_keys(keys: Keys, tables: Tables, length: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
     `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
     """
+    low, middle, high, cells, changes = tables
     # Numbers without a sign: numba asks of others whether they are counted from the end. 3.2 ns a key instead of 5.7.
     one = np.uint64(1)
     number_of_cells = np.uint64(len(cells))
@@ -152,11 +150,9 @@ def expand_keys(
 
 
 @jit
-def _across(
-    key: np.uint64, cell: np.uint64, ahead: int, low: _Words, middle: _Words, high: _Words, cells: _Words,
-    changes: _Words, length: int,
-) -> np.uint64:  # fmt: skip
+def _across(key: np.uint64, cell: np.uint64, ahead: int, tables: Tables, length: int) -> np.uint64:
     """The key after the blank went from its cell by a line, back or `ahead`."""
+    low, middle, high, cells, changes = tables
     order = key // np.uint64(len(cells))
     word = low[order % np.uint64(len(low))] ^ cells[cell, 8]
     order //= np.uint64(len(low))
@@ -166,15 +162,12 @@ def _across(
 
 
 @jit
-def expand_lines(
-    keys: Keys, low: _Words, middle: _Words, high: _Words, cells: _Words, changes: _Words, length: int, room: Keys,
-    counts: Counts,
-) -> int:  # fmt: skip
+def expand_lines(keys: Keys, tables: Tables, length: int, room: Keys, counts: Counts) -> int:
     """As `expand_keys`, the blank going any way along its line, or across lines."""
-    total = 0
+    total, cells = 0, len(tables.cells)
     for i in range(len(keys)):
         key, first = np.uint64(keys[i]), total
-        cell = np.int64(key % np.uint64(len(cells)))
+        cell = np.int64(key % np.uint64(cells))
         place = cell % length
         for other in range(length):
             if other != place:
@@ -182,8 +175,8 @@ def expand_lines(
                 total += 1
         for ahead in range(2):
             here, there, step = key, cell, 2 * ahead * length - length
-            while 0 <= there + step < len(cells):
-                here = _across(here, np.uint64(there), ahead, low, middle, high, cells, changes, length)
+            while 0 <= there + step < cells:
+                here = _across(here, np.uint64(there), ahead, tables, length)
                 there += step
                 room[total] = here
                 total += 1

@@ -41,7 +41,7 @@ def tilt_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> 
         np.empty((count, PLANES, size, WORDS), dtype=np.uint64), np.empty((count, 2), dtype=np.uint64),
         np.empty((count, SIDES), dtype=np.int32), np.empty((count, SIDES), dtype=np.int32),
     )  # fmt: skip
-    _tilt_all(fields, parents, sides, ground, *made)
+    _tilt_all(fields, parents, sides, ground, made)
     return made
 
 
@@ -116,17 +116,9 @@ def _digest(field: Words, out: Words) -> None:
 
 
 @jit
-def _tilt_all(
-    fields: Words,
-    parents: Array,
-    sides: Bytes,
-    ground: Ground,
-    found: Words,
-    digests: Words,
-    right: Array,
-    total: Array,
-) -> None:
+def _tilt_all(fields: Words, parents: Array, sides: Bytes, ground: Ground, made: Moved) -> None:
     """Tilt field ``parents[i]`` to ``sides[i]``: the field found, its digest, and what it would drop to each side."""
+    found, digests, right, total = made
     scratch = make_scratch()
     for index in range(len(parents)):
         tilt(fields[parents[index]], sides[index], ground, scratch, found[index])
