@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
-from hakoiri.puzzles.keys.layout import Key, Layout, ints
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import block_key, split_block_key
 from hakoiri.worker.errors import PayloadError
@@ -78,6 +80,26 @@ class KeptBlocks:
         """Of the names of a layer the least that is above `name`."""
         names = self._index(prefix).names
         return next(iter(names[bisect_right(names, name) :][:1]), None)
+
+    def members(self, depth: Depth, keys: Keys) -> Mask:
+        """Say of some increasing keys which are in a layer; each is asked for at the host of its range."""
+        dealt, found = self._keepers.dealt, np.zeros(len(keys), dtype=np.bool_)
+        living = set(dealt.hosts) if self._waits else self._keepers.pool.living().keys()
+        cuts = self._layout.pack(Partition.unpack(dealt.partition, self._layout).cuts)
+        begins = [0, *lower_bounds(keys, cuts).tolist(), len(keys)]
+        asked = dict[str, list[int]]()
+        for number, (begin, end) in enumerate(pairwise(begins)):
+            owner, copy = dealt.hosts[dealt.owners[number]], dealt.copy_of(number)
+            host = owner if owner in living or copy == NOBODY else dealt.hosts[copy]
+            if begin < end:
+                asked.setdefault(host, []).extend(range(begin, end))
+        fields: dict[str, dict[str, int]] = {host: {} for host in asked}
+        ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
+        for host, arrays in self._keepers.pool.insist("finding", ask).items() if asked else ():
+            if [each.shape for each in arrays] != [(len(asked[host]),)] or arrays[0].dtype != np.uint8:
+                raise PayloadError(f"the answer of host {host} is not readable: it says nothing of what was asked")
+            found[asked[host]] = arrays[0] == 1
+        return found
 
     # Over Redis
 

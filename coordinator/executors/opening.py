@@ -15,7 +15,7 @@ from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import known
-from hakoiri.storage.layers.store import Entries, RunStore
+from hakoiri.storage.layers.store import HostedEntries, RunStore
 from hakoiri.worker.machine import usable_cores
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
     url = redis_of_hosts(store, redis)
 
     @cache
-    def elsewhere() -> Entries:
+    def elsewhere() -> HostedEntries:
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.executors.kept import KeptBlocks
 

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.coordinator.executors.opening import open_context, open_store
+from hakoiri.coordinator.executors.opening import open_context, open_keepers, open_store, redis_of_hosts
+from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
+from hakoiri.coordinator.layers.verify_kept import check_kept
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_disjoint, check_layer
@@ -54,20 +57,35 @@ def verify_run(
         report.seed = seed
     depths, spec = range(store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
-        for depth in depths:
+        kept = _checked_at_hosts(store, context, report)
+        home = [depth for depth in depths if depth not in kept]
+        for depth in home:
             report.count("layers")
             for fault in _faults_of(context, store, depth):
                 report.damage(fault)
             context.tell(Progress(depth + 1, len(depths), "layers checked"))
         if not report.ok:
             return report
-        for fault in check_disjoint(store, list(depths), context.shares.layer_bytes // store.layout.bytes):
+        for fault in check_disjoint(store, home, context.shares.layer_bytes // store.layout.bytes):
             report.fault(fault)
         try:
-            job.verify(job.check_class(store, context, full, report))
+            job.verify(job.check_class(store, context, full, report, kept))
         except DamagedError as error:
             report.damage(str(error))
     return report
+
+
+def _checked_at_hosts(store: RunStore, context: ComputeContext, report: Report) -> dict[Depth, Keys]:
+    """Have hosts check the layers that they keep, if all of them live; return a sample of each."""
+    url = redis_of_hosts(store, context.redis)
+    keepers = open_keepers(store, url, context.control, context.observer) if url else None
+    if keepers is None or not {*keepers.dealt.hosts} <= keepers.pool.living().keys():
+        return {}
+    found = check_kept(store, keepers, report.seed, SAMPLE_PER_LAYER, context)
+    report.count("layers", len(found.samples))
+    for fault in found.faults:
+        report.damage(fault)
+    return found.samples
 
 
 def _faults_of(context: ComputeContext, store: RunStore, depth: Depth) -> Iterable[str]:

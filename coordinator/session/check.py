@@ -4,9 +4,10 @@ Moves are derived again by the reference rules, here or by workers elsewhere.
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.manifest import Depth, Progress, State
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.tasks import Array, do_task
 
@@ -89,11 +90,17 @@ class Report:
 
 
 class Check(Session):
-    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`."""
+    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
 
-    def __init__(self, store: RunStore, context: ComputeContext, full: bool, report: Report) -> None:
+    Of layers in `kept` their hosts have looked at all blocks and goals, and given these samples.
+    """
+
+    def __init__(
+        self, store: RunStore, context: ComputeContext, full: bool, report: Report,
+        kept: Mapping[Depth, Keys] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         super().__init__(store, context)
-        self.full, self.report = full, report
+        self.full, self.report, self.kept = full, report, kept
 
     def check(self) -> None:
         """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Keys
@@ -66,6 +67,18 @@ def lanes_of(keys: Keys) -> Lanes:
     """The lanes of a batch of distinct keys."""
     lane_0, lane_1 = _lanes(keys)
     return int(lane_0), int(lane_1)
+
+
+def mixed(keys: Keys, seed: int) -> NDArray[np.uint64]:
+    """Return 64 bits for each key, which nobody can foresee who does not know the seed."""
+    found = np.full(len(keys), (seed + int(_LANE_0)) % (1 << 64), dtype=np.uint64)
+    for word in keys.T if keys.ndim == 2 else [keys]:
+        found += word
+        for factor in (_STAFFORD_1, _STAFFORD_2):
+            found ^= found >> np.uint64(31)
+            found *= factor
+        found ^= found >> np.uint64(31)
+    return found
 
 
 def add_lanes(one: Lanes, other: Lanes) -> Lanes:

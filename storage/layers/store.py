@@ -31,6 +31,12 @@ class Entries(Protocol):
     def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None: ...
 
 
+class HostedEntries(Entries, Protocol):
+    """The blocks of layers at hosts."""
+
+    def members(self, depth: Depth, keys: Keys) -> Mask: ...
+
+
 class RunStore(Ledger):
     """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
 
@@ -47,7 +53,7 @@ class RunStore(Ledger):
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
         self._away: dict[Depth, bool] = {}
-        self.elsewhere: Callable[[], Entries] | None = None
+        self.elsewhere: Callable[[], HostedEntries] | None = None
 
     def close(self) -> None:
         """Close; what was not committed is gone."""
@@ -120,6 +126,10 @@ class RunStore(Ledger):
 
     def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
         """`contains` for a layer or run that is known to be whole."""
+        away = database == BLOCKS and self._is_away(number)
+        # Where it takes less to send the keys than to fetch the blocks.
+        if away and self.elsewhere is not None and keys.nbytes <= self.layer_record(number).stored_bytes:
+            return self.elsewhere().members(number, keys)
         found, entries = np.zeros(len(keys), dtype=np.bool_), self._entries(database, number)
         begin = 0
         while begin < len(keys):

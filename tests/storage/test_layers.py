@@ -10,7 +10,7 @@ import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
 from hakoiri.puzzles.keys.order import is_increasing
-from hakoiri.storage.layers.audit import _bounds, check_disjoint, check_layer
+from hakoiri.storage.layers.audit import check_disjoint, check_layer, key_ranges
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -51,7 +51,7 @@ def test_layers_are_compared_in_ranges_of_about_as_many_keys_as_there_is_room_fo
         first_keys=lambda depth: list(range(depth, sizes[depth], 10)),
     )  # fmt: skip
     for together, ranges in ((400, 10), (4_000, 1), (1, 400)):
-        bounds = _bounds(store, [0, 1], together)  # type: ignore[arg-type]
+        bounds = key_ranges(store, [0, 1], together)  # type: ignore[arg-type]
         assert (bounds[0], bounds[-1]) == (0, layout.greatest + 1)
         assert abs(len(bounds) - 1 - ranges) <= 1
 
@@ -112,7 +112,7 @@ def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         yield store
 
 
-def some_bounds(keys: list[Key], layout: Layout, seed: int) -> list[Key]:
+def somekey_ranges(keys: list[Key], layout: Layout, seed: int) -> list[Key]:
     """The ends of the key space, and keys there are and those beside them."""
     chosen = [keys[place] for place in np.random.default_rng(seed).integers(0, len(keys), 25)]
     near = {key + step for key in [keys[0], keys[-1], *chosen] for step in (-1, 0, 1)}
@@ -133,7 +133,7 @@ def test_a_layer_may_have_been_staged_in_pieces(many_blocks: RunStore) -> None:
 def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore) -> None:
     layout, firsts = many_blocks.layout, many_blocks.first_keys(1)
     every = ints(many_blocks.layer(1))
-    for key in some_bounds(every, layout, 1):
+    for key in somekey_ranges(every, layout, 1):
         blocks = [ints(block) for block in many_blocks.blocks(1, key, database)]
         begin = max([first for first in firsts if first <= key], default=firsts[0])
         assert blocks[0][0] == begin
@@ -142,9 +142,9 @@ def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore)
 
 
 @pytest.mark.parametrize("database", [BLOCKS, CLOSED])
-def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks: RunStore) -> None:
+def test_slices_hold_the_keys_between_theirkey_ranges(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
-    bounds = [*some_bounds(every, layout, 2), layout.greatest + 1]
+    bounds = [*somekey_ranges(every, layout, 2), layout.greatest + 1]
     rng = np.random.default_rng(4)
     for one, other in [*rng.integers(0, len(bounds), (60, 2)).tolist(), (0, len(bounds) - 1), (len(bounds) - 2, -1)]:
         low, high = sorted((bounds[one], bounds[other]))
@@ -160,7 +160,7 @@ def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks:
 def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
     known = set(every)
-    for asked in (some_bounds(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
+    for asked in (somekey_ranges(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
         found = many_blocks.members(1, layout.pack(asked), database)
         assert found.tolist() == [key in known for key in asked]
     assert not many_blocks.members(7, layout.pack(every[:3]), database).any()

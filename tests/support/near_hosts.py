@@ -13,9 +13,10 @@ import pytest
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import hosts as executors_hosts
+from hakoiri.coordinator.executors import opening
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.runs import collect
+from hakoiri.coordinator.runs import collect, verify
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -136,6 +137,12 @@ class NearHosts(HostPool):
         shutil.rmtree(self._directory / name)
         self.gone.add(name)
 
+    def store_of(self, name: str) -> RunStore:
+        """Return the store of the one part that a host has, which is begun anew on it when it is asked again."""
+        self.restart(name)
+        [directory] = self._directory.glob(f"{name}/run-*")
+        return RunStore(directory, writable=True)
+
     def spill_files(self, name: str) -> Iterator[Path]:
         """The spill files of a host."""
         return self._directory.glob(f"{name}/run-*/{SPILL_FOLDER}/*")
@@ -163,7 +170,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(part, "_SHORT_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         monkeypatch.setattr(driving, "open_context", with_hosts)
-        monkeypatch.setattr(collect, "open_keepers", lambda store, *_: Keepers.of(store, found))
+        for module in (collect, opening, verify):
+            monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found))
         yield found
 
 

@@ -111,6 +111,8 @@ class Host:
                 "host-settle": lambda: part.settle(request),
                 "host-index": lambda: part.index(request),
                 "host-give": lambda: part.give(request, chunk[-1]),
+                "host-find": lambda: part.find(request, chunk[-1]),
+                "host-check": lambda: part.check(request, session, chunk[1:]),
             }
             try:
                 return answers[task]()

@@ -28,11 +28,12 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Alone, ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
 from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import HostStep, Mark, kept_mark
 from hakoiri.worker.machine import available_memory
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.depots import Depots
 
 #: Keys of a layer that are expanded to plan the step.
@@ -65,6 +66,7 @@ class Part:
         self._held: dict[Depth, Layer] = {}
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
+        self._check: PartCheck | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0
@@ -180,9 +182,29 @@ class Part:
         values = [self._value(block_key(request.depth, first, layout.bytes)) for first in ints(firsts)]
         return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
 
+    def find(self, request: HostRequest, keys: Keys) -> list[Array]:
+        """Return 1 for each of some increasing keys that is in layer `request.depth`, own or copied; `DamagedError`."""
+        if not self.store.layout.holds(keys) or not is_increasing(keys):
+            raise PayloadError("a request is not readable: the keys to be found do not increase")
+        self.store.require_whole(request.depth)
+        return [np.any([store.members(request.depth, keys) for store in self._stores], axis=0).astype(np.uint8)]
+
+    def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
+        """Look at some more of the layers `request.first` to `request.depth`; see `PartCheck`."""
+        if not request.round:
+            together = self.shares.layer_bytes // self.store.layout.bytes
+            beside = others[0] if others else self.store.layout.empty(0)
+            self._check = PartCheck(self.store, self._puzzle, request, session, beside, together)
+        if self._check is None or not self._check.is_asked(request, session):
+            raise PayloadError("this host has begun no check: it was started again")
+        return self._check.go_on()
+
+    @property
+    def _stores(self) -> list[RunStore]:
+        return [self.store] if self._copies is None else [self.store, self._copies]
+
     def _value(self, name: bytes) -> bytes:
-        stores = [store for store in (self.store, self._copies) if store is not None]
-        found = next(filter(None, (store.read(BLOCKS, name) for store in stores)), None)
+        found = next(filter(None, (store.read(BLOCKS, name) for store in self._stores)), None)
         if found is None:
             raise DamagedError("a block that a host has listed is not there any more")
         return found

@@ -16,13 +16,15 @@ from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; send blocks to other
-#: hosts, receive theirs, put ranges where they belong; list and give blocks; let go.
+#: hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check layers; let go.
 HOST_TASKS = (
     "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-send", "host-receive", "host-settle",
-    "host-index", "host-give", "host-leave",
+    "host-index", "host-give", "host-find", "host-check", "host-leave",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
+#: Keys of a layer that a host is asked to choose, and what they are chosen by.
+_MOST_SAMPLE, _MOST_SEED = 1 << 16, 1 << 32
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class HostRequest:
     to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
     `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
     merged is committed every `commit_seconds`.
-    Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1.
+    Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1. Where
+    these layers are checked, `sample` keys of each are chosen by `seed`.
     """
 
     manifest: dict[str, Any]
@@ -55,6 +58,8 @@ class HostRequest:
     copies: list[int] = field(default_factory=list)
     first: Depth = 0
     targets: list[int] = field(default_factory=list)
+    seed: int = 0
+    sample: int = 0
 
     @property
     def cuts(self) -> Partition:
@@ -97,6 +102,7 @@ class HostRequest:
         if (
             not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
             or min(found.memory, found.round, *found.expected, 0) < 0
+            or not (0 <= found.sample <= _MOST_SAMPLE and 0 <= found.seed < _MOST_SEED)
         ):
             raise PayloadError("a request is not readable: a number of it is out of bounds")
         return found
@@ -126,6 +132,14 @@ class HostSent:
     """The answer of a host that has sent blocks: the number of its messages to each host."""
 
     sent: list[int]
+
+
+@dataclass(frozen=True)
+class HostChecked:
+    """What a host says of the check of its part: whether it is finished, and the faults that it has found."""
+
+    finished: bool
+    faults: list[str]
 
 
 @dataclass(frozen=True)

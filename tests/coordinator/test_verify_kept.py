@@ -1,0 +1,219 @@
+"""`verify` of layers that hosts keep: each host looks at its part, and what is wrong there is found."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
+from hakoiri.coordinator.layers.verify_kept import _chosen
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.check import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.keys.layout import Keys, ints
+from hakoiri.puzzles.keys.order import members, sort_keys
+from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, number_key
+from hakoiri.worker.hosts import checking
+from hakoiri.worker.hosts.checking import sample_of
+from hakoiri.worker.hosts.requests import HostRequest
+from tests.support.engine import new_run
+from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
+from tests.support.toy import Toy
+
+pytestmark = pytest.mark.timeout(300)
+LAYOUTS = [("u32", "low"), ("u64", "spread"), ("u256", "clumped")]
+DEPTH = 4
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+    """Three hosts, which keep all runs."""
+    with near_hosts(tmp_path, monkeypatch) as found:
+        yield found
+
+
+@pytest.fixture
+def options(layout: str, keys: str, directed: str) -> dict[str, str]:
+    """A toy of 600 configurations."""
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
+
+
+@pytest.fixture
+def directory(options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that hosts keep."""
+    found = new_run(tmp_path, options)
+    driven(found, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+    return found
+
+
+TOYS = [(*each, directed) for each in LAYOUTS for directed in ("no", "yes")]
+
+
+def toys(name: str, *values: object) -> pytest.MarkDecorator:
+    """Each value of a parameter with every toy, by default with one of them in turn."""
+    usual = [(value, *TOYS[number % len(TOYS)]) for number, value in enumerate(values)]
+    cases = [(value, *toy) for value in values for toy in TOYS]
+    marked = [pytest.param(*each, marks=() if each in usual else pytest.mark.slow) for each in cases]
+    return pytest.mark.parametrize((name, "layout", "keys", "directed"), marked)
+
+
+def checked(directory: Path, monkeypatch: pytest.MonkeyPatch, full: bool = False) -> Report:
+    """What is found, over a Redis that nobody connects to but to the hosts."""
+    monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
+    return verify_directory(directory, full, Resources(), Control(), SilentObserver())
+
+
+@toys("at_once", 0.0, 60.0)
+def test_what_hosts_keep_is_looked_at_there(
+    at_once: float, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "_SECONDS", at_once)
+    for full in (False, True):
+        report = checked(directory, monkeypatch, full)
+        assert report.faults == []
+        assert report.checked["layers"] > DEPTH
+        assert report.sampled != full
+    assert hosts.asked["host-check"] >= 6
+
+
+@toys("gone", "", "a", "c")
+def test_keys_are_looked_for_at_the_hosts_of_their_ranges(
+    gone: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.copies, directory = 2, new_run(tmp_path, options)
+    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+    if gone:
+        hosts.lose(gone)
+    with RunStore(directory) as run:
+        kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
+        run.elsewhere = lambda: kept
+        layers = {record.depth: run.layer(record.depth) for record in run.layer_records() if record.hosted}
+        everything = sort_keys(np.concatenate(list(layers.values())))
+        hosts.asked.clear()
+        for depth, mine in layers.items():
+            assert (kept.members(depth, everything) == members(mine, everything)).all()
+            # One key is less than a block of some.
+            assert run.contains(depth, mine[-1:]).all()
+        assert not kept.members(DEPTH, everything[:0]).any()
+    assert len(layers) > DEPTH
+    assert hosts.asked["host-give"] == 0 < hosts.asked["host-find"]
+
+
+def changed(store: RunStore, depth: int, change: Callable[[Keys], Keys]) -> None:
+    """A layer of a part with other keys, its record as it was but for the names of blocks."""
+    keys = np.concatenate([store.layout.empty(0), *store.blocks(depth)])
+    store.erase(BLOCKS, number_key(depth))
+    _, index = store.stage_blocks(depth, code_keys(depth, sort_keys(change(keys).copy())))
+    record = store.layer_record(depth)
+    store.stage_layer(type(record)(**record.as_dict() | {"index": index}))
+    store.commit(store.state)
+
+
+@toys("wrong", "lost", "twice", "other", "goals", "broken", "gone")
+def test_what_is_wrong_at_a_host_is_found(
+    wrong: str, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RunStore(directory) as run:
+        records = run.layer_records()
+    with hosts.store_of("b") as store:
+        keys, next_keys = (np.concatenate([store.layout.empty(0), *store.blocks(n)]) for n in (DEPTH, DEPTH + 1))
+        assert len(keys) > 1 < len(next_keys)
+        if wrong == "lost":
+            changed(store, DEPTH, lambda found: found[1:])
+            said = f"layer {DEPTH}: {records[DEPTH].size - 1} configurations on disk, {records[DEPTH].size} in its"
+        elif wrong == "twice":
+            changed(store, DEPTH, lambda found: np.concatenate([found, next_keys[:1]]))
+            said = f"configuration {ints(next_keys)[0]:#x} stands in layers {DEPTH}, {DEPTH + 1}"
+        elif wrong == "other":
+            vertex = next(each for each in Toy(options).vertices if each not in {*ints(keys), *ints(next_keys)})
+            changed(store, DEPTH, lambda found: np.concatenate([found[1:], store.layout.pack([vertex])]))
+            said = f"layer {DEPTH}: its keys have the digest"
+        elif wrong == "goals":
+            said = f"layer {DEPTH} has 0 goals, its record says {records[DEPTH].goals}"
+            monkeypatch.setattr(Toy, "is_goal", lambda toy, some: np.zeros(len(some), dtype=np.bool_))
+        else:
+            name = store.names(BLOCKS, number_key(DEPTH))[0]
+            value = bytearray(store.read(BLOCKS, name) or b"")
+            value[-1] ^= 4
+            store.erase(BLOCKS, name)
+            if wrong == "broken":
+                store.stage(BLOCKS, name, bytes(value))
+            store.commit(store.state)
+            said = "host b: "
+    report = checked(directory, monkeypatch)
+    assert any(said in fault for fault in report.faults), report.faults
+    assert (report.cause, report.complete) == ("damage", True)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_check_goes_on_when_a_host_is_started_again(
+    options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "_SECONDS", 0.0)
+    lost = list[str]()
+
+    def lose(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-check" and request.round == 1 and len(lost) < 2:
+            lost.append(host)
+            hosts.restart(host)
+            if len(lost) == 2:
+                raise HostLostError(f"{host} is lost")
+
+    hosts.then = lose
+    assert checked(directory, monkeypatch).faults == []
+    assert len(lost) == 2
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_while_a_host_is_away_copies_are_looked_at(
+    options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.copies, directory = 2, new_run(tmp_path, options)
+    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+    hosts.lose("a")
+    hosts.asked.clear()
+    assert checked(directory, monkeypatch).faults == []
+    assert hosts.asked["host-check"] == 0 < hosts.asked["host-give"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"sample": 1 << 17}, "out of bounds"),
+        ({"seed": 1 << 32}, "out of bounds"),
+        ({"seed": -1}, "out of bounds"),
+        ({"round": 3}, "no check"),
+    ],
+)
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_request_for_a_check_that_makes_no_sense_is_refused(
+    changes: dict[str, int], said: str, options: dict[str, str], directory: Path, hosts: NearHosts,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    sent = HostRequest.arrays
+    monkeypatch.setattr(HostRequest, "arrays", lambda request, *keys: sent(type(request)(**vars(request) | changes)))
+    monkeypatch.setattr(NearHosts, "insist", lambda hosts, what, work: work())
+    with pytest.raises(HostLostError, match=said):
+        checked(directory, monkeypatch)
+
+
+@given(st.data(), st.integers(0, (1 << 64) - 1), st.sampled_from(["u32", "u64", "u128"]))
+def test_samples_of_parts_make_one_of_the_whole(data: st.DataObject, seed: int, layout: str) -> None:
+    toy = Toy({"layout": layout, "keys": "low", "directed": "no", "size": "600"})
+    numbers = data.draw(st.sets(st.integers(0, 5_000), min_size=1, max_size=600))
+    keys, wanted = toy.layout.pack(sorted(numbers)), data.draw(st.integers(1, SAMPLE_PER_LAYER))
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(keys)), max_size=3)))
+    parts = np.split(keys, cuts)
+    sampled = np.concatenate([sample_of(part, seed, wanted, len(part)) for part in parts])
+    choose = partial(_chosen, seed=seed, sample=wanted)
+    assert ints(choose(sampled)) == ints(choose(keys))
+    assert len(choose(keys)) == min(wanted, len(keys))
