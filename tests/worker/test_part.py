@@ -15,13 +15,14 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.blocks import Block, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import FORMAT_VERSION
-from hakoiri.worker.hosts import part
+from hakoiri.worker.exchange.step import RangeStep
+from hakoiri.worker.hosts import part, step
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
-from tests.support.engine import EMBEDDINGS, expected
+from tests.support.engine import EMBEDDINGS, expected, spied
 from tests.system.servers import RedisServer
 
 NAMES = ["a", "b", "c"]
@@ -51,6 +52,11 @@ def test_the_layers_are_those_of_a_plain_search(
 ) -> None:  # fmt: skip
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
     monkeypatch.setattr(part, "LEAST_BYTES", least)
+    # Sending is taken to be fast, or so slow that hosts send as soon as their ranges allow.
+    early = directed == "yes"
+    monkeypatch.setattr(step, "_SLOW", -1.0 if early else 2.0)
+    monkeypatch.setattr(step, "PARTS", 1_000)
+    sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})
     puzzle, right = spec.build(), expected(layout, keys, directed, "400")
     everything = puzzle.layout.pack(sorted(key for layer in right.layers for key in layer))
@@ -91,6 +97,7 @@ def test_the_layers_are_those_of_a_plain_search(
         sent += sum(answer.bytes for answer in told)
     # Where all keys lie close together there is one range, and dense ones fit in a bitmap.
     assert (sent > 0) == (partition.ranges > 1)
+    assert sends.total() > len(NAMES) * len(right.layers) if early and sent else sends.total() <= 3 * len(right.layers)
     assert spilled > 0 if keys == "spread" and least == 600 else keys != "spread" or not spilled
 
 

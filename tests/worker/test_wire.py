@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import numpy as np
@@ -211,11 +211,40 @@ def test_blocks_of_another_length_are_refused() -> None:
             unpack_message(pack_arrays([*arrays, changed, data]), layout)
 
 
-def test_an_outbox_that_is_given_up_leaves_no_thread() -> None:
-    outbox = Outbox(lambda *_: None, OWNERS.__getitem__, HOSTS, 0)
+@pytest.mark.parametrize("fills", [False, True])
+def test_an_outbox_that_is_given_up_leaves_no_thread(monkeypatch: pytest.MonkeyPatch, fills: bool) -> None:
+    """Nor where as many messages wait as can, of which it sends none but those under way."""
+    monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1)
+    monkeypatch.setattr(wire, "_SMALL_BYTES", 0)
+    goes_on, sent = Event(), list[int]()
+
+    def send(owner: int, message: bytes) -> None:
+        sent.append(owner)
+        assert goes_on.wait(PATIENCE_SECONDS)
+
+    outbox, blocks = Outbox(send, OWNERS.__getitem__, HOSTS, 0), some_blocks(LAYOUTS["u64"], 4)
+    for number, coded in blocks[: HOSTS + wire._WAITING if fills else 1]:
+        outbox.put(number, coded)
+    threads = list(outbox._threads)
     outbox.give_up()
-    outbox._thread.join(PATIENCE_SECONDS)
-    assert not outbox._thread.is_alive()
+    goes_on.set()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+    assert len(threads) == (HOSTS if fills else 1) >= len(sent)
+
+
+def test_an_outbox_sends_to_several_hosts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_SMALL_BYTES", 0)
+    together = Barrier(HOSTS - 1)
+    outbox = Outbox(lambda *_: together.wait(PATIENCE_SECONDS) and None, OWNERS.__getitem__, HOSTS, 0)
+    assert outbox.is_idle
+    for number, coded in some_blocks(LAYOUTS["u64"], 5):
+        outbox.put(number, coded)
+    outbox.flush()
+    assert outbox.sent == [0, 1, 1]
+    assert outbox.is_idle
+    assert outbox.seconds > 0
 
 
 MANIFEST = {"run": "a", "layout": "u32"}

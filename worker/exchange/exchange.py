@@ -190,11 +190,12 @@ class Exchange:
     def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, Found]]:
         """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`.
 
-        With the bits, only of ranges that are at other hosts, if `away`, or only of the others.
+        With the bits, only of ranges that are at other hosts, in the order of `away`, if `away`, or only of the others.
         """
-        for number, parts in enumerate(self._parts):
-            if bits and away != (number in self.away):
+        for number in self.away if bits and away else range(len(self._parts)):
+            if bits and not away and number in self.away:
                 continue
+            parts = self._parts[number]
             bitmap = self._bitmap(number) if bits else None
             if parts or (bitmap and bitmap.words is not None):
                 yield number, Found(self._take_parts(number), [], bitmap)

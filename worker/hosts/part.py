@@ -31,7 +31,7 @@ from hakoiri.worker.exchange.step import RangeStep, Sample
 from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
-from hakoiri.worker.hosts.step import HostStep, Mark, kept_mark
+from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.depots import Depots
@@ -65,6 +65,7 @@ class Part:
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: HostStep | None = None
+        self.sends_early = False
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
@@ -243,7 +244,7 @@ class Part:
         keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
         successors = sort_keys(self._puzzle.expand(keys).successors) if len(keys) else keys
         sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
-        size = self.shares.range_size(known[0].size, sample.seconds_each)
+        size = self.shares.range_size(known[0].size, sample.seconds_each) // (PARTS if self.sends_early else 1)
         is_short = known[0].size * sample.seconds_each < _SHORT_SECONDS
         threads = Alone(self._threads.spare) if is_short else self._threads
         return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, threads, True)

@@ -1,5 +1,6 @@
 """What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
 
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -70,6 +71,19 @@ class HostRequest:
     def mine(self) -> frozenset[int]:
         """The ranges of the host that is asked."""
         return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
+
+    @property
+    def others_in_turn(self) -> list[int]:
+        """The ranges of others, one of each host after the other, beginning with that after the one that is asked.
+
+        If all began with the first, its link would have to carry everything.
+        """
+        places, hosts = Counter[int](), len(self.hosts)
+        order = list[tuple[int, int, int]]()
+        for number, owner in enumerate(self.owners):
+            order.append((places[owner], (owner - self.me) % hosts, number))
+            places[owner] += 1
+        return [number for _, distance, number in sorted(order) if distance]
 
     @property
     def copied(self) -> frozenset[int]:

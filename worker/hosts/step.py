@@ -33,6 +33,12 @@ from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import Merged
 from hakoiri.worker.transport.depots import Depots
 
+#: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
+#: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times.
+PARTS = 4
+#: It is sent in parts where sending has taken this part of the time.
+_SLOW = 0.1
+
 
 @dataclass(frozen=True)
 class Mark(Partial):
@@ -60,6 +66,8 @@ class Keeper(Protocol):
     store: RunStore
     shares: Shares
     depots: Depots
+    #: Whether what is found is sent before all is expanded, because the last layer took long to send.
+    sends_early: bool
 
     def layer(self, depth: Depth) -> Layer:
         """The own keys of a layer."""
@@ -82,7 +90,7 @@ class HostStep:
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
         mail, mine = Mail(part.depots, request, session), request.mine
         self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
-        most, away = part.shares.bucket_bytes // 2, frozenset(range(len(request.owners))) - mine
+        most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
         self._ranges, self._mine = part.step_of(exchange, request.depth), mine
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
@@ -104,19 +112,36 @@ class HostStep:
         return mine == (session, request.depth, request.attempt, request.round)
 
     def expand(self, seconds: float) -> None:
-        """Make another round: expand for so long, or until all is, and send what is for others."""
-        began, sent, size, flow = monotonic(), self._outbox.sent_bytes, self.mark.expanded, self.mark.flow
-        if size < self._all:
-            for made in self._ranges.expand(lambda: monotonic() - began > seconds, sums_flow=True):
-                size, flow = size + made.size, total_flow([flow or 0, made.flow])
-            self._ranges.send_away()
+        """Make another round: expand for so long, or until all is, and send what is for others.
+
+        Where the last layer took long to send, some parts are sent while the rest is expanded.
+        """
+        began, sent, busy = monotonic(), self._outbox.sent_bytes, self._outbox.seconds
+        while self.mark.expanded < self._all:
+            self._expand_part(began + seconds, seconds / PARTS)
+            if monotonic() > began + seconds:
+                break
         took = self.mark.seconds + monotonic() - began
         self._outbox.flush()
+        self._part.sends_early = self._outbox.seconds - busy > _SLOW * (monotonic() - began)
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         self.mark = replace(
-            self.mark, round=self.mark.round + 1, expanded=size, begun=begun, flow=flow, seconds=took,
+            self.mark, round=self.mark.round + 1, begun=begun, seconds=took,
             sent=self.mark.sent + self._outbox.sent_bytes - sent,
         )  # fmt: skip
+
+    def _expand_part(self, until: float, seconds: float) -> None:
+        """Expand until all is, or that time, or enough is found to be sent; then send that."""
+        first, since = self.mark.expanded, monotonic()
+
+        def is_due() -> bool:
+            much = self.mark.expanded - first >= self._all / PARTS or monotonic() - since > seconds
+            return monotonic() > until or (self._part.sends_early and much and self._outbox.is_idle)
+
+        for made in self._ranges.expand(is_due, sums_flow=True):
+            flow = total_flow([self.mark.flow or 0, made.flow])
+            self.mark = replace(self.mark, expanded=self.mark.expanded + made.size, flow=flow)
+        self._ranges.send_away()
 
     def told(self) -> HostExpanded:
         """The figures of all rounds so far."""

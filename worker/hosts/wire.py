@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from queue import Full, Queue
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,18 @@ from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 
 #: A message has about so many bytes, and so many of them wait for the network at most.
 _MESSAGE_BYTES, _WAITING = 1 << 20, 16
+#: So many messages are under way at once: of hosts that send to one at a time, some receive from several and some from
+#: nobody. Smaller messages are over before another thread has begun.
+_SENDERS, _SMALL_BYTES = 8, 1 << 16
 
 Message = bytes | memoryview
 
 
 class Outbox:
-    """Sends blocks to the hosts that keep their ranges, from a thread of its own; `owner_of` gives the host of a range.
+    """Sends blocks to the hosts that keep their ranges, from threads of its own; `owner_of` gives the host of a range.
 
     `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
-    `sent`, how many messages each host was sent; `sent_bytes`, of all of them.
+    `sent`, how many messages each host was sent; `sent_bytes`, of all of them; `seconds`, how long any was under way.
     """
 
     def __init__(self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int) -> None:
@@ -40,8 +44,13 @@ class Outbox:
         self._error: BaseException | None = None
         self._given_up, self._lock = False, threading.Lock()
         self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
-        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
-        self._thread.start()
+        self._threads = list[threading.Thread]()
+        self.seconds = self._busy_since = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all messages that are full are sent."""
+        return not self._queue.unfinished_tasks
 
     def put(self, number: int, coded: Coded) -> None:
         """Take in blocks of a range, from any thread; waits while too many messages do."""
@@ -63,10 +72,11 @@ class Outbox:
         self._raise()
 
     def give_up(self) -> None:
-        """Send nothing more; the thread ends in a moment."""
+        """Send nothing more; the threads end in a moment."""
         self._given_up = True
         with suppress(Full):
-            self._queue.put_nowait(None)
+            for _ in self._threads:
+                self._queue.put_nowait(None)
 
     def _post(self, owner: int) -> None:
         self._raise()
@@ -74,6 +84,11 @@ class Outbox:
         self.sent[owner] += 1
         self.sent_bytes += len(message)
         self._parts[owner], self._bytes[owner] = [], 0
+        if self.is_idle:
+            self._busy_since = monotonic()
+        if not self._threads or (len(message) > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
+            self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
+            self._threads[-1].start()
         self._queue.put((owner, message))
 
     def _run(self) -> None:
@@ -87,6 +102,9 @@ class Outbox:
                 except BaseException as error:
                     self._error = error
             self._queue.task_done()
+            if self.is_idle:
+                self._busy_since, before = monotonic(), self._busy_since
+                self.seconds += self._busy_since - before
 
     def _raise(self) -> None:
         if self._error is not None:
