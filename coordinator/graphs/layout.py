@@ -9,15 +9,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.graphs.layout import (
-    along_axes,
-    choose_pivots,
-    pivot_count,
-    pivot_places,
-    refined,
-    round_count,
-    stress,
-)
+from hakoiri.worker.graphs import layout
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.kernels import merge
 
@@ -42,18 +34,18 @@ def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Layo
     too little, `StopRun`.
     """
     vertices = len(graph.offsets) - 1
-    needed = vertices * (12 * pivot_count(vertices) + _BYTES_BESIDE_ROWS)
+    needed = vertices * (12 * layout.pivot_count(vertices) + _BYTES_BESIDE_ROWS)
     context.budget.require(f"a map of {vertices:,} configurations", needed)
     random = np.random.default_rng(seed)
-    pivots = choose_pivots(graph, random)
+    pivots = layout.choose_pivots(graph, random)
     context.control.check()
-    places = pivot_places(pivots, axes)
+    places = layout.pivot_places(pivots, axes)
     headline = f"laying out {vertices:,} configurations"
-    for number, _ in enumerate(refined(graph, pivots, places, axes, random), 1):
-        context.tell(Progress(number, round_count(vertices), "rounds at most", headline))
-    found = along_axes(places)
+    for number, _ in enumerate(layout.refined(graph, pivots, places, axes, random), 1):
+        context.tell(Progress(number, layout.round_count(vertices), "rounds at most", headline))
+    found = layout.along_axes(places)
     sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
-    return Layout(np.ascontiguousarray(found[:axes].T), stress(graph, found, sources))
+    return Layout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
 
 
 def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys]:

@@ -22,14 +22,7 @@ from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Manifest, State
 from hakoiri.storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
-from hakoiri.storage.results.subtrees import (
-    ChunkRecord,
-    Cutting,
-    finished_chunks,
-    read_chunk,
-    read_cutting,
-    require_found,
-)
+from hakoiri.storage.results import subtrees
 
 #: The options of a tree that change how it is searched and what is stored, but not its solutions.
 STRATEGY, KEEPING = "strategy", "solutions"
@@ -114,14 +107,14 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
         store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=Grown().as_dict()))
         return
     records = _sound_records(store, cutting)
-    broken = [chunk for chunk in finished_chunks(store) if chunk not in records]
+    broken = [chunk for chunk in subtrees.finished_chunks(store) if chunk not in records]
     # What the chunks found is not with them any more once it has become a layer.
     merged = store.state.depth > cutting.depth
     solutions_are_broken = merged and list(check_layer(store, store.state.depth))
     if not broken and _sums(records) == _counted(store, puzzle, cutting) and not solutions_are_broken:
         return
     if merged or not broken:
-        broken, records = finished_chunks(store), {}
+        broken, records = subtrees.finished_chunks(store), {}
     session.observer.note(f"counting {len(broken)} chunks again")
     for chunk in broken:
         store.erase(CHUNKS, number_key(chunk))
@@ -131,10 +124,10 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
     store.commit(_state_of(store, puzzle, cutting, records))
 
 
-def _sound_cutting(store: RunStore) -> Cutting | None:
+def _sound_cutting(store: RunStore) -> subtrees.Cutting | None:
     """The cutting, if it and the layers of prefixes can be relied on."""
     try:
-        cutting = read_cutting(store)
+        cutting = subtrees.read_cutting(store)
     except DamagedError:
         return None
     if cutting is None or any(list(check_layer(store, depth)) for depth in range(cutting.depth + 1)):
@@ -142,13 +135,13 @@ def _sound_cutting(store: RunStore) -> Cutting | None:
     return cutting if store.layer_record(cutting.depth).size == cutting.prefixes else None
 
 
-def _sound_records(store: RunStore, cutting: Cutting) -> dict[int, ChunkRecord]:
+def _sound_records(store: RunStore, cutting: subtrees.Cutting) -> dict[int, subtrees.ChunkRecord]:
     records = {}
-    for chunk in finished_chunks(store):
+    for chunk in subtrees.finished_chunks(store):
         try:
-            record = read_chunk(store, chunk)
+            record = subtrees.read_chunk(store, chunk)
             if store.state.depth == cutting.depth:
-                require_found(store, record)
+                subtrees.require_found(store, record)
                 list(store.blocks(chunk, database=FOUND))
         except DamagedError:
             continue
@@ -156,18 +149,20 @@ def _sound_records(store: RunStore, cutting: Cutting) -> dict[int, ChunkRecord]:
     return records
 
 
-def _sums(records: dict[int, ChunkRecord]) -> tuple[int, ...]:
+def _sums(records: dict[int, subtrees.ChunkRecord]) -> tuple[int, ...]:
     each = [record.result[:4] for record in records.values()]
     return tuple(sum(values) for values in zip(*each, strict=True)) if each else (0, 0, 0, 0)
 
 
-def _counted(store: RunStore, puzzle: Placements, cutting: Cutting) -> tuple[int, ...]:
+def _counted(store: RunStore, puzzle: Placements, cutting: subtrees.Cutting) -> tuple[int, ...]:
     """The same sums by the state."""
     found, nodes = Grown.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
     return found.solutions, found.orbits or 0, found.classes or 0, found.nodes - nodes
 
 
-def _state_of(store: RunStore, puzzle: Placements, cutting: Cutting, records: dict[int, ChunkRecord]) -> State:
+def _state_of(
+    store: RunStore, puzzle: Placements, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]
+) -> State:
     solutions, orbits, classes, nodes = _sums(records)
     seconds = sum(record.microseconds for record in records.values()) / 1e6
     nodes += prefix_nodes(store, puzzle, cutting.depth)
@@ -184,7 +179,7 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     if not puzzle.keeps:
         text = f"run {run} counted its solutions and kept none; only one with solutions=keep has them"
         raise UnanswerableError(text, Step("give", "option", f"{KEEPING}=keep"))
-    cutting = read_cutting(store)
+    cutting = subtrees.read_cutting(store)
     if cutting is None:
         return
     if store.state.depth > cutting.depth:
@@ -195,5 +190,5 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
         # A chunk's blocks stand together; its record is looked at before the first of them.
         chunk = int.from_bytes(name[:4], "big")
         if name == store.names(FOUND, name[:4])[0]:
-            require_found(store, read_chunk(store, chunk))
+            subtrees.require_found(store, subtrees.read_chunk(store, chunk))
             yield from store.blocks(chunk, database=FOUND)

@@ -26,15 +26,7 @@ from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import FOUND
-from hakoiri.storage.results.subtrees import (
-    ChunkRecord,
-    Cutting,
-    read_chunks,
-    read_cutting,
-    require_found,
-    stage_chunk,
-    stage_cutting,
-)
+from hakoiri.storage.results import subtrees
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
 #: By how many prefixes it is judged whether they are enough, and how many there are at most (`Tuning`).
@@ -63,9 +55,9 @@ class TreeSearch:
 
     def run(self) -> None:
         """Search until every chunk is counted. Commits as it goes; raises as `explore` does."""
-        cutting = read_cutting(self._store) or self._cut()
+        cutting = subtrees.read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
-        self._records = read_chunks(self._store)
+        self._records = subtrees.read_chunks(self._store)
         try:
             self._count(roots)
         finally:
@@ -74,7 +66,7 @@ class TreeSearch:
 
     # Prefixes
 
-    def _cut(self) -> Cutting:
+    def _cut(self) -> subtrees.Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once and for all sessions."""
         try:
             keys = self._grow()
@@ -83,8 +75,8 @@ class TreeSearch:
             # Layers without the cutting would be made again.
             self._store.discard_staged()
             raise
-        cutting = Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
-        stage_cutting(self._store, cutting)
+        cutting = subtrees.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
+        subtrees.stage_cutting(self._store, cutting)
         self._commit(orbits=0, classes=0, chunks=cutting.chunks)
         return cutting
 
@@ -175,11 +167,11 @@ class TreeSearch:
         lane_0, lane_1 = result[1].tolist()
         kept = result[2]
         stored, index = self._store.stage_blocks(chunk, code_keys(chunk, kept), database=FOUND)
-        record = ChunkRecord(
+        record = subtrees.ChunkRecord(
             chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, len(kept), index,
             microseconds, self._state.session,
         )  # fmt: skip
-        stage_chunk(self._store, record)
+        subtrees.stage_chunk(self._store, record)
         self._records[chunk] = record
         self._nodes_here += nodes
         self._state = replace(self._state, stored_bytes=self._state.stored_bytes + stored)
@@ -225,7 +217,7 @@ class TreeSearch:
 
     # The end
 
-    def _finish(self, cutting: Cutting) -> None:
+    def _finish(self, cutting: subtrees.Cutting) -> None:
         records = [self._records[chunk] for chunk in range(cutting.chunks)]
         lanes = NOTHING
         for record in records:
@@ -240,7 +232,7 @@ class TreeSearch:
         self._tell()
         self._commit(exhausted=True)
 
-    def _keep(self, depth: int, records: list[ChunkRecord]) -> None:
+    def _keep(self, depth: int, records: list[subtrees.ChunkRecord]) -> None:
         """Stage the solutions of all chunks as one layer, in place of what each has found."""
         kept = sum(record.kept for record in records)
         needed = kept * self._puzzle.layout.bytes * _COPIES
@@ -248,7 +240,7 @@ class TreeSearch:
             self._session.context.budget.require(f"sorting {kept:,} solutions", needed)
         blocks: list[Keys] = []
         for record in records:
-            require_found(self._store, record)
+            subtrees.require_found(self._store, record)
             blocks.extend(self._store.blocks(record.chunk, database=FOUND))
         keys = sort_keys(np.concatenate(blocks))
         if len(keys) != kept or not is_increasing(keys):

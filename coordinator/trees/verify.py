@@ -17,14 +17,7 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
 from hakoiri.storage.names import FOUND
-from hakoiri.storage.results.subtrees import (
-    ChunkRecord,
-    Cutting,
-    finished_chunks,
-    read_chunk,
-    read_cutting,
-    require_found,
-)
+from hakoiri.storage.results import subtrees
 
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
@@ -39,7 +32,7 @@ class TreeVerifier(Check):
 
     def check(self) -> None:
         """Look at everything; the layers' checksums have been looked at before."""
-        cutting = read_cutting(self.store)
+        cutting = subtrees.read_cutting(self.store)
         if cutting is None:
             return
         self._check_layers(cutting)
@@ -53,7 +46,7 @@ class TreeVerifier(Check):
         if self.puzzle.keeps:
             self._check_solutions(cutting, records)
 
-    def _check_layers(self, cutting: Cutting) -> None:
+    def _check_layers(self, cutting: subtrees.Cutting) -> None:
         start = self.puzzle.start
         if ints(self.store.layer(0)) != [start]:
             self.report.fault("layer 0 is not the start alone")
@@ -70,14 +63,14 @@ class TreeVerifier(Check):
         if (size := len(self.store.layer(cutting.depth))) != cutting.prefixes:
             self.report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
 
-    def _readable_records(self) -> Iterator[tuple[int, ChunkRecord]]:
-        for chunk in finished_chunks(self.store):
+    def _readable_records(self) -> Iterator[tuple[int, subtrees.ChunkRecord]]:
+        for chunk in subtrees.finished_chunks(self.store):
             try:
-                yield chunk, read_chunk(self.store, chunk)
+                yield chunk, subtrees.read_chunk(self.store, chunk)
             except DamagedError as error:
                 self.report.damage(str(error))
 
-    def _check_sums(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> bool:
+    def _check_sums(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> bool:
         state, found, before = self.store.state, Grown.of(self.store.state), len(self.report.faults)
         nodes = prefix_nodes(self.store, self.puzzle, cutting.depth)
         results = [record.result for record in records.values()]
@@ -104,7 +97,7 @@ class TreeVerifier(Check):
                 self.report.fault("the digest of the run is not that of its chunks")
         return len(self.report.faults) == before
 
-    def _check_chunks(self, roots: list[Keys], records: dict[int, ChunkRecord], everything: bool) -> None:
+    def _check_chunks(self, roots: list[Keys], records: dict[int, subtrees.ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
         if not everything:
             chosen = [chosen[place] for place in self.sample(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
@@ -140,7 +133,7 @@ class TreeVerifier(Check):
             keys = successors[len(successors) // 2 :][:1]
         return keys, counted
 
-    def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
+    def _check_solutions(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> None:
         if self.store.state.status == "complete":
             if orbits := Grown.of(self.store.state).orbits:
                 keys = self.store.layer(cutting.depth + 1)
@@ -153,7 +146,7 @@ class TreeVerifier(Check):
             return
         for chunk, record in records.items():
             self.control.check()
-            require_found(self.store, record)
+            subtrees.require_found(self.store, record)
             blocks = list(self.store.blocks(chunk, database=FOUND))
             keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
             if lanes_of(keys) != (record.lane_0, record.lane_1) or len(keys) != record.orbits:

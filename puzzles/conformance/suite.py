@@ -4,14 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hakoiri.puzzles.checks import error_line
-from hakoiri.puzzles.conformance.claims import (
-    check_attributes,
-    check_moves_in_words,
-    check_pictures,
-    check_refusals,
-    check_start,
-    check_texts,
-)
+from hakoiri.puzzles.conformance import claims
 from hakoiri.puzzles.conformance.pool import Case, Pool, explored
 from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
 from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
@@ -21,19 +14,19 @@ from hakoiri.puzzles.errors import HakoiriError
 RULES = "rules"
 #: Promise -> the check that refuses who breaks it; its docstring is the promise in words.
 CHECKS: dict[str, Callable[[Pool], None]] = {
-    "attributes": check_attributes,
-    "start": check_start,
+    "attributes": claims.check_attributes,
+    "start": claims.check_start,
     "expand": check_expand,
     "undirected": check_undirected,
-    "texts": check_texts,
-    "refusals": check_refusals,
+    "texts": claims.check_texts,
+    "refusals": claims.check_refusals,
     "listing": check_listing,
     "goals": check_goals,
     "mirrors": check_mirrors,
     "orbits": check_orbits,
     "symmetry maps": check_symmetry_maps,
-    "moves in words": check_moves_in_words,
-    "pictures": check_pictures,
+    "moves in words": claims.check_moves_in_words,
+    "pictures": claims.check_pictures,
 }
 #: What a check takes for granted: if that is refused, it does not look.
 _BUILDS_ON = {

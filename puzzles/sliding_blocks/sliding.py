@@ -19,20 +19,11 @@ from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask, narrowest
 from hakoiri.puzzles.keys.order import less_than
 from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.sliding_blocks import sliding_kernels
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
 from hakoiri.puzzles.sliding_blocks.sequences import count_sequences, sequence_of
 from hakoiri.puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
-from hakoiri.puzzles.sliding_blocks.sliding_kernels import (
-    ANY,
-    METRICS,
-    OVERFLOW,
-    expand_keys,
-    find_goals,
-    list_keys,
-    make_stack,
-    write_images,
-)
 from hakoiri.puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
 from hakoiri.puzzles.sliding_blocks.tables import Words, make_edges, make_tables
 from hakoiri.puzzles.sliding_blocks.wishes import (
@@ -71,7 +62,7 @@ class Sliding(Blocks, Dealt, Family):
     name = "sliding"
     summary = "sliding blocks of any shape on any board"
     options = {
-        "metric": Choice(METRICS),
+        "metric": Choice(sliding_kernels.METRICS),
         "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
         "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
         "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
@@ -96,9 +87,9 @@ class Sliding(Blocks, Dealt, Family):
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
-        self._metric = METRICS.index(self.parameters["metric"])
+        self._metric = sliding_kernels.METRICS.index(self.parameters["metric"])
         self._wishes = self._goal(board, is_one_line(start))
-        self._wanted = np.full(pieces.rows * pieces.columns, ANY, dtype=np.int64)
+        self._wanted = np.full(pieces.rows * pieces.columns, sliding_kernels.ANY, dtype=np.int64)
         for wish in self._wishes:
             self._wanted[min(pieces.cells(wish))] = wish.kind
         self.most_successors = self._count_most_successors()
@@ -154,10 +145,10 @@ class Sliding(Blocks, Dealt, Family):
             per_piece += [min(len(kind.places) - 1, by_metric)] * kind.total
         # No more pieces can move than there are unit steps.
         most = sum(sorted(per_piece, reverse=True)[: 4 * blanks])
-        return max(1, most if METRICS[self._metric] == "finger" else min(4 * blanks, most))
+        return max(1, most if sliding_kernels.METRICS[self._metric] == "finger" else min(4 * blanks, most))
 
     def _goal_is_symmetric(self, images: Words) -> bool:
-        seen = [(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != ANY]
+        seen = [(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != sliding_kernels.ANY]
         return {divmod(int(images[place]), MOST_CELLS) for place in seen} == set(seen)
 
     def usual_start(self) -> Key:
@@ -167,14 +158,14 @@ class Sliding(Blocks, Dealt, Family):
         """All that the goal asks for is there; never without a goal."""
         found = np.zeros(len(keys), dtype=np.bool_)
         if self.parameters["goal"]:
-            find_goals(keys, self._wanted, len(self._wishes), self._tables, found)
+            sliding_kernels.find_goals(keys, self._wanted, len(self._wishes), self._tables, found)
         return found
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         counts = np.empty(len(keys), dtype=np.uint16)
-        total = expand_keys(keys, self._metric, self._edges, self._tables, room, counts)
-        if total == OVERFLOW:
+        total = sliding_kernels.expand_keys(keys, self._metric, self._edges, self._tables, room, counts)
+        if total == sliding_kernels.OVERFLOW:
             raise PuzzleError(f"{self.name}: there are more than {self.most_successors} successors of a configuration")
         return Expansion(room[:total], counts)
 
@@ -188,7 +179,7 @@ class Sliding(Blocks, Dealt, Family):
 
     def _image(self, keys: Keys, images: Words) -> Keys:
         found = np.empty_like(keys)
-        write_images(keys, images, self._tables, found)
+        sliding_kernels.write_images(keys, images, self._tables, found)
         return found
 
     def member(self, start: str, goal: str = "") -> Self:
@@ -205,10 +196,10 @@ class Sliding(Blocks, Dealt, Family):
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of `block` keys but for the last one."""
-        stack = make_stack(self._tables)
+        stack = sliding_kernels.make_stack(self._tables)
         while True:
             room = self.layout.empty(self.block)
-            count = list_keys(stack, self._tables, room)
+            count = sliding_kernels.list_keys(stack, self._tables, room)
             if count:
                 yield room[:count]
             if count < self.block:

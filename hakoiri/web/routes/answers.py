@@ -12,15 +12,7 @@ from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
-from hakoiri.rows.answers import (
-    components_row,
-    diameter_row,
-    hardest_row,
-    layer_rows,
-    one_component_row,
-    path_row,
-    strong_row,
-)
+from hakoiri.rows import answers
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, RunName, Runs, computed, pending
 from hakoiri.web.pictures import picture_row, play_row
@@ -36,7 +28,7 @@ _Begin = Annotated[str | None, Query(alias="from", max_length=10_000)]
 def layers(asked: AskedRun) -> Response:
     """Of a whole space, which has no start, the one set."""
     with asked.opened() as run:
-        return asked.answer(run, {"layers": layer_rows(run)})
+        return asked.answer(run, {"layers": answers.layer_rows(run)})
 
 
 @router.get("/layers/{depth}", summary="The configurations of a layer, in the order of their keys.")
@@ -71,7 +63,7 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
     with asked.opened() as run:
         if _is_unmeasured(run):
             return pending(asked.long("components"))
-        row = components_row(run, limit)
+        row = answers.components_row(run, limit)
         return asked.answer(run, row, all(map(_is_settled, row["components"])))
 
 
@@ -81,7 +73,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
     with asked.opened() as run:
         if is_long(run):
             return pending(asked.long("components", strong=True, limit=limit))
-        return asked.answer(run, strong_row(run, run.strong_components(), limit))
+        return asked.answer(run, answers.strong_row(run, run.strong_components(), limit))
 
 
 @computed(router, "/components/{component}", "One component.")
@@ -90,7 +82,7 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
     with asked.opened() as run:
         if _is_unmeasured(run):
             return pending(asked.long("diameter", component=component))
-        row = one_component_row(run, component)
+        row = answers.one_component_row(run, component)
         return asked.answer(run, row, _is_settled(row))
 
 
@@ -111,7 +103,7 @@ def diameter(
                 return asked.queued(run.eccentricity_run(component), every=every)
             if is_long(run, not run.whole) or (every and _is_large(run)):
                 return pending(asked.long("diameter", component=component, all=every))
-        row = diameter_row(run, run.diameter(component, every=every))
+        row = answers.diameter_row(run, run.diameter(component, every=every))
         return asked.answer(run, row, _is_settled(row))
 
 
@@ -134,7 +126,7 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
             source = None if begin is None else key_text(run.puzzle, begin)
             return pending(asked.long("path", to=end, from_=source))
-        return asked.answer(run, path_row(run.path(to, source)))
+        return asked.answer(run, answers.path_row(run.path(to, source)))
 
 
 @computed(router, "/hardest", "The configurations farthest from their nearest goal.")
@@ -146,7 +138,7 @@ def hardest(
     with asked.opened() as found:
         found.require_goals()
         if found.known_distances() is not None:
-            return asked.answer(found, hardest_row(found, found.hardest(limit)))
+            return asked.answer(found, answers.hardest_row(found, found.hardest(limit)))
         return asked.queued(found.distances_run())
 
 
