@@ -5,20 +5,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from hakoiri.coordinator.deals import hunt_plan
 from hakoiri.coordinator.deals.certificate import certify
 from hakoiri.coordinator.deals.dealing import limit_threads
-from hakoiri.coordinator.deals.hunt_plan import (
-    CAP,
-    FIRST_CYCLE,
-    POOL,
-    SECONDS,
-    HuntPlan,
-    Pool,
-    Record,
-    Standing,
-    hunted,
-    records_among,
-)
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
@@ -50,14 +39,14 @@ class Hunted(Figures):
     positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
-def legs_of(ledger: Ledger) -> dict[int, Standing]:
+def legs_of(ledger: Ledger) -> dict[int, hunt_plan.Standing]:
     """How each leg ended, by number. `DamagedError` for a row that is none."""
-    return ResultRows(ledger, LEG).all(Standing.of)
+    return ResultRows(ledger, LEG).all(hunt_plan.Standing.of)
 
 
-def records_of(ledger: Ledger) -> list[Record]:
+def records_of(ledger: Ledger) -> list[hunt_plan.Record]:
     """The records, each better than the one before. `DamagedError` as for `legs_of`."""
-    return records_among(legs_of(ledger))
+    return hunt_plan.records_among(legs_of(ledger))
 
 
 class HuntDeals(RowsJob):
@@ -72,26 +61,26 @@ class HuntDeals(RowsJob):
 
     @classmethod
     def parse_request(  # type: ignore[override]
-        cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = CAP, pool: int = POOL,
-        seconds: float = SECONDS, legs: int | None = None,
+        cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = hunt_plan.CAP,
+        pool: int = hunt_plan.POOL, seconds: float = hunt_plan.SECONDS, legs: int | None = None,
     ) -> Request:  # fmt: skip
-        plan = HuntPlan.made(hunted(spec), objective, seed, cap, pool)
+        plan = hunt_plan.HuntPlan.made(hunt_plan.hunted(spec), objective, seed, cap, pool)
         return Request(spec, asdict(plan), limited(seconds, "legs", legs))
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        HuntPlan(**plan)
-        return hunted(spec)
+        hunt_plan.HuntPlan(**plan)
+        return hunt_plan.hunted(spec)
 
     @cached_property
-    def plan(self) -> HuntPlan:
-        return self.store.plan(HuntPlan)
+    def plan(self) -> hunt_plan.HuntPlan:
+        return self.store.plan(hunt_plan.HuntPlan)
 
     @property
-    def best(self) -> Record | None:
+    def best(self) -> hunt_plan.Record | None:
         return next(reversed(records_of(self.store)), None)
 
-    def deal_spec(self, record: Record) -> PuzzleSpec:
+    def deal_spec(self, record: hunt_plan.Record) -> PuzzleSpec:
         return replace(PuzzleSpec.from_dict(self.store.manifest.puzzle), start=record.deal)
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
@@ -101,10 +90,10 @@ class HuntDeals(RowsJob):
         return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
     def begin(self) -> None:
-        self._pool = Pool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
+        self._pool = hunt_plan.Pool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
         self._standings = legs_of(self.store)
         self._score = self._best_before(None)
-        self._best: Standing | None = None
+        self._best: hunt_plan.Standing | None = None
 
     def make_rows(self) -> None:
         """Generation after generation, up to the limits. Legs on their way at a `StopRun` are lost."""
@@ -122,7 +111,7 @@ class HuntDeals(RowsJob):
         """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
         if self.most is not None:
             return leg < self.most
-        begun = self._score == self._nothing and leg < FIRST_CYCLE * self.plan.pool
+        begun = self._score == self._nothing and leg < hunt_plan.FIRST_CYCLE * self.plan.pool
         return begun or leg in self._standings or self.seconds_left > 0
 
     def _follow(self, generation: int) -> None:
@@ -164,7 +153,7 @@ class HuntDeals(RowsJob):
 
     def _land(self, leg: int, walked: Walked) -> None:
         seconds = round(self.session.seconds, 3)
-        standing = Standing(leg=leg, **vars(walked), seconds=seconds, when=local_time())
+        standing = hunt_plan.Standing(leg=leg, **vars(walked), seconds=seconds, when=local_time())
         self.keep(LEG, leg, standing.row())
         self._standings[leg] = standing
         better = walked.figures is not None and walked.best_score > self._score
@@ -179,7 +168,7 @@ class HuntDeals(RowsJob):
     def verify(self, check: Check) -> None:
         """The best record is derived again by a search by layers; with `full` every one."""
         legs = legs_of(self.store)
-        records = records_among(legs)
+        records = hunt_plan.records_among(legs)
         check.report.count("legs", len(legs))
         chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
         check.report.sampled = len(chosen) < len(records)

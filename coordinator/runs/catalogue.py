@@ -19,15 +19,8 @@ from hakoiri.puzzles.errors import Step, did_you_mean
 from hakoiri.storage.engine.inside import open_inside, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError, FormatError, GoneError, NameTakenError, RunHeldError, StorageError
+from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import (
-    RunLock,
-    describe_holder,
-    holder_of,
-    interrupt_holder,
-    is_served,
-    remove_abandoned,
-)
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
 from hakoiri.storage.names import (
     CERTIFICATE_BEGINS,
@@ -161,14 +154,14 @@ def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
 
     `opening` as for `status_of`.
     """
-    asked_once = cache(is_served)
+    asked_once = cache(lock.is_served)
     directories = sorted(run_directories(data), key=by_age)
     found = (listed_status(directory, asked_once, opening) for directory in directories)
     return [status for status in found if status is not None]
 
 
 def listed_status(
-    directory: Path, served: Callable[[Path], bool] = is_served, opening: Opening = Ledger
+    directory: Path, served: Callable[[Path], bool] = lock.is_served, opening: Opening = Ledger
 ) -> RunStatus | None:
     """How one run stands, damaged or not; ``None`` if it is gone."""
     try:
@@ -176,7 +169,7 @@ def listed_status(
     except GoneError:
         return None
     except StorageError as error:
-        return RunStatus(directory.name, None, State(), holder_of(directory), False, fault=error)
+        return RunStatus(directory.name, None, State(), lock.holder_of(directory), False, fault=error)
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
@@ -200,7 +193,7 @@ def does_same(one: Manifest | None, other: Manifest | None) -> bool:
     return all(getattr(one, what) == getattr(other, what) for what in _WORK)
 
 
-def status_of(directory: Path, served: Callable[[Path], bool] = is_served, opening: Opening = Ledger) -> RunStatus:
+def status_of(directory: Path, served: Callable[[Path], bool] = lock.is_served, opening: Opening = Ledger) -> RunStatus:
     """How one run stands; `served` says whether its data directory is. `DamagedError` if its file cannot be read.
 
     `opening` opens its books, in a process that may have them open already.
@@ -212,7 +205,7 @@ def status_of(directory: Path, served: Callable[[Path], bool] = is_served, openi
 
 def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) -> RunStatus:
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
-    holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
+    holder, awaited = lock.holder_of(directory), (directory / QUEUED_FILE).exists()
     taken = not awaited or holder is not None or served(directory.parent)
     with opening(directory) as store:
         other = store.made_as if store.made_as != store.manifest.run else ""
@@ -235,21 +228,21 @@ def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
 
 def queue_again(directory: Path, opening: Opening = Ledger) -> None:
     """Have a coordinator go on with a run that has stopped; `RunHeldError` if somebody drives it already."""
-    with RunLock(directory), opening(directory, writable=True) as store:
+    with lock.RunLock(directory), opening(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Step("verify", directory.name))
         store.commit(store.state.become("queued"))
         open_inside(directory, QUEUED_FILE, "a").close()
 
 
-def _lock_after_its_driver(directory: Path) -> RunLock:
+def _lock_after_its_driver(directory: Path) -> lock.RunLock:
     until = time.monotonic() + _CANCEL_SECONDS
     while True:
         try:
-            return RunLock(directory)
+            return lock.RunLock(directory)
         except RunHeldError:
             if time.monotonic() > until:
-                who = describe_holder(holder_of(directory) or {})
+                who = lock.describe_holder(lock.holder_of(directory) or {})
                 raise RunError(
                     f"run {directory.name} is asked to stop, but {who} has not left yet", Step("status", directory.name)
                 ) from None
@@ -270,7 +263,7 @@ def delete_run(directory: Path) -> list[str]:
     about one of them is stopped.
     """
     names = [name for other in belonging_to(directory) for name in delete_run(other)]
-    with RunLock(directory), translated(directory):
+    with lock.RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
     with suppress(OSError, DamagedError):
@@ -280,11 +273,11 @@ def delete_run(directory: Path) -> list[str]:
         if is_ours:
             certificate_file(directory).unlink()
     _end_questions(questions_folder(directory))
-    remove_abandoned(directory.parent)
+    lock.remove_abandoned(directory.parent)
     return [*names, directory.name]
 
 
 def _end_questions(folder: Path) -> None:
     for question in folder.glob("*"):
-        interrupt_holder(question)
+        lock.interrupt_holder(question)
     shutil.rmtree(folder, ignore_errors=True)

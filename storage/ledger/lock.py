@@ -156,11 +156,7 @@ def is_served(data: Path, by_threads: bool = False) -> bool:
     name = SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE
     with suppress(FileNotFoundError, DamagedError), open_inside(data, name, "r") as file:
         # Another who asks holds it for an instant, a coordinator always.
-        for _ in range(_TRIES_OF_SERVED):
-            if _try_lock(file.fileno()):
-                return False
-            time.sleep(_PAUSE_SECONDS)
-        return True
+        return not locked(file, _TRIES_OF_SERVED)
     return False
 
 

@@ -40,6 +40,7 @@ from hakoiri.storage.errors import (
 )
 from hakoiri.storage.layers.audit import check_disjoint, check_layer
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State
@@ -231,7 +232,7 @@ def test_a_driver_that_does_not_leave_is_named_by_cancel(
     with refused(RunError, rf"process {holder.pid} on host .* has not left yet", Step("status", directory.name)):
         cancel_run(directory)
     # It may leave just before it is named.
-    monkeypatch.setattr(catalogue, "holder_of", lambda _: None)
+    monkeypatch.setattr(lock, "holder_of", lambda _: None)
     with pytest.raises(RunError, match="has not left yet"):
         cancel_run(directory)
 
