@@ -125,7 +125,7 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.deals.hunting`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to hunt for")
-    return hunting.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
+    return solving.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -33,6 +33,8 @@ from hakoiri.worker.tasks import TASKS, do_task
 
 #: Brings kernels into this process, or compiles them.
 Loader = Callable[[Puzzle], None]
+#: Two vertices that are joined.
+_EDGE = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
 
 
 def compiling(puzzle: Puzzle) -> str:
@@ -123,7 +125,7 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
 
 def load_distance_kernels(puzzle: Puzzle) -> None:
     """The same for distances in graphs: those of directed ones if `puzzle` is."""
-    graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
+    graph = _EDGE
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
     label_components(graph)
@@ -137,8 +139,7 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
 
 def load_strong_kernels(puzzle: Puzzle) -> None:
     """The same for strong components, whatever the puzzle."""
-    graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
-    inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
+    inner = inner_graph(_EDGE, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
     Bounds(inner, transposed(inner)).look_from(0)
@@ -156,7 +157,7 @@ def load_retracting_kernels(puzzle: Puzzle) -> None:
 
 def load_layout_kernels() -> None:
     """The same for maps of components, whatever the puzzle."""
-    graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
+    graph = _EDGE
     random = np.random.default_rng(0)
     pivots = choose_pivots(graph, random)
     places = pivot_places(pivots, 3)
@@ -184,10 +185,9 @@ def load_family_kernels(puzzle: Puzzle) -> None:
     if isinstance(puzzle, Family):
         load_graph_kernels(puzzle)
         puzzle.images(puzzle.keys([puzzle.start]))
-        tiny = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
         both, nothing = np.array([0, 2], dtype=np.int32), np.zeros(2, dtype=np.int32)
-        bound_each(tiny, both, both[:1], True, nothing, nothing.reshape(1, 2), nothing)
-        distances_from(tiny, both[:1])
+        bound_each(_EDGE, both, both[:1], True, nothing, nothing.reshape(1, 2), nothing)
+        distances_from(_EDGE, both[:1])
 
 
 def load_moving_kernels(puzzle: Puzzle) -> None:

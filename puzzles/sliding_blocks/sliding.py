@@ -8,6 +8,7 @@ for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 a
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Self
 
@@ -96,14 +97,20 @@ class Sliding(Blocks, Dealt, Family):
         self._images = images_by(pieces, across=True, down=False)
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
 
+    @contextmanager
+    def _naming(self, option: str, text: str) -> Iterator[None]:
+        """What is wrong with an option names it."""
+        try:
+            yield
+        except PuzzleError as error:
+            raise PuzzleError(f"{self.name} option {option}={text}: {error}") from None
+
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
         """The letters of the distinct pieces; where there are none, the option is no parameter at all."""
         if not (text := self.parameters.pop("distinct").strip()):
             return frozenset()
-        try:
+        with self._naming("distinct", text):
             letters = parse_distinct(board, text)
-        except PuzzleError as error:
-            raise PuzzleError(f"{self.name} option distinct={text}: {error}") from None
         self.parameters["distinct"] = render_distinct(board, letters)
         return letters
 
@@ -111,10 +118,8 @@ class Sliding(Blocks, Dealt, Family):
         """Which pieces are bound; where none are, the option is no parameter at all."""
         if not (text := self.parameters.pop("axis").strip()):
             return Axes()
-        try:
+        with self._naming("axis", text):
             axes = parse_axes(board, text)
-        except PuzzleError as error:
-            raise PuzzleError(f"{self.name} option axis={text}: {error}") from None
         self.parameters["axis"] = render_axes(axes)
         return axes
 
@@ -124,10 +129,8 @@ class Sliding(Blocks, Dealt, Family):
         if not text and "axis" in self.parameters and one_line:
             text = exit_of(board, self.pieces)
         if text:
-            try:
+            with self._naming("goal", text):
                 wishes = parse_goal(self.pieces, board, text)
-            except PuzzleError as error:
-                raise PuzzleError(f"{self.name} option goal={text}: {error}") from None
         self.parameters["goal"] = render_goal(self.pieces, wishes) if text else text
         return wishes
 

@@ -115,14 +115,9 @@ def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
     return Leg(**unpacked(chunk[0]))
 
 
-def answer(walked: Walked) -> list[NDArray[Any]]:
-    """A result as an array."""
-    return [packed(asdict(walked))]
-
-
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> Walked:
-    """The inverse of `answer`."""
+    """The result of the task ``hunt``."""
     fields = unpacked(result[0])
     figures = None if fields["figures"] is None else DealFigures(**fields["figures"])
     return Walked(**fields | {"figures": figures})

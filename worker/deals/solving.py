@@ -164,9 +164,9 @@ def _sized(puzzle: Dealt, size: int) -> Dealt:
     return puzzle if puzzle.size == size else puzzle.sized(size)
 
 
-def answer(solved: Solved) -> list[NDArray[Any]]:
-    """A result as an array."""
-    return [packed(asdict(solved))]
+def answer(found: Any) -> list[NDArray[Any]]:
+    """A dataclass as an array, for whoever asked for it."""
+    return [packed(asdict(found))]
 
 
 @refusing

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +11,7 @@ from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.places import Places
+from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.errors import refusing
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.closed import closed_graph
@@ -181,23 +181,23 @@ def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[
 
 def request(asked: Asked) -> list[NDArray[Any]]:
     """What the task ``member`` is sent (`worker.tasks`)."""
-    return [np.frombuffer(msgpack.packb(asdict(asked)), dtype=np.uint8)]
+    return [packed(asdict(asked))]
 
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> Asked:
     """The inverse of `request`."""
-    return Asked(**msgpack.unpackb(chunk[0].tobytes()))
+    return Asked(**unpacked(chunk[0]))
 
 
 def answer(member: Member) -> list[NDArray[Any]]:
     """A result as an array."""
-    return [np.frombuffer(msgpack.packb(plain(member)), dtype=np.uint8)]
+    return [packed(plain(member))]
 
 
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> Member:
     """The inverse of `answer`."""
-    return member_of(msgpack.unpackb(result[0].tobytes()))
+    return member_of(unpacked(result[0]))
 
 
 def plain(member: Member) -> dict[str, Any]:
