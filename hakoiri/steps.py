@@ -9,11 +9,7 @@ from hakoiri.puzzles.errors import Do, HakoiriError, Step
 #: What is said of a command or a call, the command, and the call: nothing where Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
     "resume": ("go on with: {}", "hakoiri resume {run}", "resume_run({run})"),
-    "repair": (
-        "{} mends what is damaged",
-        "'hakoiri resume {run} --repair'",
-        "resume_run({run}, repair=True)",
-    ),
+    "repair": ("{} mends what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
     "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
     "collect": ("bring it home with {}", "'hakoiri collect {run}'", ""),
     "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),

@@ -20,13 +20,7 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
         {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
     ]
     sizes = kind.size_options if issubclass(kind, Sized) else (kind.size_option,) if issubclass(kind, Dealt) else ()
-    return {
-        "name": name,
-        "summary": kind.summary,
-        "options": options,
-        "size_options": [*sizes],
-        "notes": _notes(kind),
-    }
+    return {"name": name, "summary": kind.summary, "options": options, "size_options": [*sizes], "notes": _notes(kind)}
 
 
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def moves_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
     """
     successors = list(dict.fromkeys(puzzle.successors(key)))
     return configuration_row(puzzle, key) | {
-        "moves": [{"key": key_text(puzzle, after)} | _change(puzzle, key, after) for after in successors],
+        "moves": [{"key": key_text(puzzle, after)} | _change(puzzle, key, after) for after in successors]
     }
 
 

@@ -66,9 +66,7 @@ def problem(
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
     return JSONResponse(
-        body | {"detail": detail, "steps": list(steps)} | more,
-        status,
-        media_type="application/problem+json",
+        body | {"detail": detail, "steps": list(steps)} | more, status, media_type="application/problem+json"
     )
 
 

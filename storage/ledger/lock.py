@@ -106,10 +106,7 @@ def interrupt_holder(directory: Path) -> None:
     signal goes to the very process that was looked at (pidfd), or nobody gets one.
     """
     # Only Linux has what it takes.
-    with (
-        suppress(OSError, DamagedError, AttributeError),
-        open_inside(directory, HOLDER_FILE, "r", "utf-8") as file,
-    ):
+    with suppress(OSError, DamagedError, AttributeError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
         number = _said_by(file).get("pid")
         if type(number) is not int or not 1 < number < 1 << 31 or _try_lock(file.fileno(), fcntl.LOCK_SH):
             return

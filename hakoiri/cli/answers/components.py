@@ -55,12 +55,7 @@ def components(
 
 
 @command_line("component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")
-def component_of(
-    name: RunArgument,
-    conf: ConfArgument,
-    *,
-    asking: Asking,
-) -> None:
+def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> None:
     """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 

@@ -28,12 +28,7 @@ AvoidOption = Annotated[
 
 @command_line("distance last ABBC/ABBC/DEEF/DGHF/.IJ.")
 def distance(
-    name: RunArgument,
-    target: ConfArgument,
-    source: FromOption = None,
-    avoid: AvoidOption = None,
-    *,
-    asking: Asking,
+    name: RunArgument, target: ConfArgument, source: FromOption = None, avoid: AvoidOption = None, *, asking: Asking
 ) -> None:
     """Show how many moves a configuration is from the start."""
     from hakoiri.rows.answers import path_row

@@ -79,13 +79,7 @@ def solve(
     rows: list[dict[str, Any]] = []
     for deal in parsed:
         start = game.parse(deal)
-        asked = request(
-            game,
-            start,
-            strategy or "bfs",
-            "fixed" if game.convention == "fixed" else "goal",
-            most,
-        )
+        asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
         found = answered(do_task("solve", game, asked, []))
         row = _row(game, deal, found)
         rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
