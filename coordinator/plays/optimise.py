@@ -14,17 +14,8 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
-from hakoiri.coordinator.plays.plan import (
-    BEAM,
-    FIRST_WIDTH,
-    NO_PLAY,
-    Best,
-    OptimisePlan,
-    Round,
-    fitted_width,
-    require_width,
-)
 from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.errors import counted
@@ -63,15 +54,15 @@ class Optimised(Figures):
     bound: int | None = None
 
 
-def best_of(ledger: Ledger, within: float = float("inf")) -> Best:
+def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
     """The best play on disk that was there `within` so many seconds. `DamagedError` names a row that is broken."""
-    found = ResultRows(ledger, BEST).all(lambda _, row: Best(**row)).values()
-    return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=NO_PLAY)
+    found = ResultRows(ledger, BEST).all(lambda _, row: plans.Best(**row)).values()
+    return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=plans.NO_PLAY)
 
 
-def rounds_of(ledger: Ledger) -> dict[int, Round]:
+def rounds_of(ledger: Ledger) -> dict[int, plans.Round]:
     """The rounds that came to their end."""
-    return ResultRows(ledger, ROUND).all(Round.of)
+    return ResultRows(ledger, ROUND).all(plans.Round.of)
 
 
 class Optimisation(RowsJob):
@@ -83,8 +74,8 @@ class Optimisation(RowsJob):
     puzzle: Scored
 
     @cached_property
-    def plan(self) -> OptimisePlan:
-        return self.store.plan(OptimisePlan)
+    def plan(self) -> plans.OptimisePlan:
+        return self.store.plan(plans.OptimisePlan)
 
     def begin(self) -> None:
         self._rounds, self._best = rounds_of(self.store), best_of(self.store)
@@ -97,7 +88,7 @@ class Optimisation(RowsJob):
 
     def make_rows(self) -> None:
         """The best play and the beam under way are durable at a `StopRun`."""
-        if self.plan.strategy == BEAM:
+        if self.plan.strategy == plans.BEAM:
             self._beams()
         else:
             self._games()
@@ -148,14 +139,14 @@ class Optimisation(RowsJob):
     def _take_games(self, first: int, games: int, game: Game) -> None:
         self._offer(game.score, game.sequence, first)
         seconds = round(self.session.seconds, 3)
-        self._end_round(Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
+        self._end_round(plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
         self.commit()
         self._tell(f"games {first + games:,}")
 
     @property
     def _rounds_done(self) -> int:
         """Beams, or games."""
-        beams = self.plan.strategy == BEAM
+        beams = self.plan.strategy == plans.BEAM
         return len(self._rounds) if beams else sum(each.width for each in self._rounds.values())
 
     # Beams
@@ -164,7 +155,7 @@ class Optimisation(RowsJob):
         memory = self.session.context.budget.memory
         self._widest = most_width(self._arena, self.puzzle, memory)
         if self.plan.width is not None:
-            require_width(self.plan.width, self._widest, memory)
+            plans.require_width(self.plan.width, self._widest, memory)
         # A repair may have forgotten any of them.
         for number in (number for number in count() if number not in self._rounds):
             if not self._goes_on(number) or not self._worth_a_round(number):
@@ -205,7 +196,7 @@ class Optimisation(RowsJob):
             return
         profile = [taken[len(taken) * part // _PROFILE] for part in range(_PROFILE)] if taken else []
         seconds = round(self.session.seconds, 3)
-        self._end_round(Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
+        self._end_round(plans.Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
         stage_arrays(self.store, {})
         self.commit()
 
@@ -213,13 +204,13 @@ class Optimisation(RowsJob):
         if self.plan.width is not None:
             return self.plan.width
         if not number or self.most is not None:
-            return min(self._widest, FIRST_WIDTH << number)
+            return min(self._widest, plans.FIRST_WIDTH << number)
         before = self._rounds[number - 1]
         if tried < _LEAST_PACE or seconds < 0.1:
             tried, seconds = before.tried, max(1e-3, self._pace_of(before))
-        return fitted_width(before, beam.taken, self.seconds_left, tried / seconds, self._widest)
+        return plans.fitted_width(before, beam.taken, self.seconds_left, tried / seconds, self._widest)
 
-    def _pace_of(self, before: Round) -> float:
+    def _pace_of(self, before: plans.Round) -> float:
         earlier = self._rounds.get(before.number - 1)
         return before.seconds - (earlier.seconds if earlier else 0.0)
 
@@ -253,11 +244,11 @@ class Optimisation(RowsJob):
 
     def _offer(self, score: int, sequence: list[int], number: int) -> None:
         seconds = round(self.session.seconds, 3)
-        best = Best(score, self.puzzle.spell(sequence), len(sequence), number, seconds)
+        best = plans.Best(score, self.puzzle.spell(sequence), len(sequence), number, seconds)
         if best.rank > self._best.rank:
             self._best = best
 
-    def _end_round(self, ended: Round) -> None:
+    def _end_round(self, ended: plans.Round) -> None:
         self.keep(ROUND, ended.number, ended.row())
         self._rounds[ended.number], self._unfinished = ended, 0
 

@@ -6,19 +6,8 @@
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import option
-from hakoiri.cli.options import (
-    CopiesOption,
-    DataOption,
-    HostsOption,
-    JsonOption,
-    MemoryOption,
-    OwnFileOption,
-    RedisOption,
-    WorkersOption,
-    parse_share,
-    redis_url,
-)
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -40,7 +29,7 @@ AuditOption = Annotated[
     float | None,
     option("--audit", "SHARE",
            "With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
-           parser=parse_share, usual="none"),
+           parser=shared.parse_share, usual="none"),
 ]  # fmt: skip
 
 
@@ -48,10 +37,10 @@ AuditOption = Annotated[
 class Asking:
     """Options of commands that ask a run."""
 
-    memory: MemoryOption = None
-    puzzle: OwnFileOption = None
-    data: DataOption = None
-    json: JsonOption = False
+    memory: shared.MemoryOption = None
+    puzzle: shared.OwnFileOption = None
+    data: shared.DataOption = None
+    json: shared.JsonOption = False
 
     def open(self, name: str) -> "Run":
         """Open the run of this name, to be asked within the given memory."""
@@ -64,24 +53,24 @@ class Asking:
 class Driving:
     """Options of commands that drive or queue a run."""
 
-    data: DataOption = None
-    redis: RedisOption = None
-    memory: MemoryOption = None
-    json: JsonOption = False
+    data: shared.DataOption = None
+    redis: shared.RedisOption = None
+    memory: shared.MemoryOption = None
+    json: shared.JsonOption = False
 
     @property
     def resources(self) -> "Resources":
         from hakoiri.coordinator.session.resources import Resources
 
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("data", "json")}
-        return Resources(**given | {"redis": redis_url(self.redis)})
+        return Resources(**given | {"redis": shared.redis_url(self.redis)})
 
 
 @dataclass(frozen=True)
 class Work(Driving):
     """Options of work that is cut up by itself."""
 
-    workers: WorkersOption = None
+    workers: shared.WorkersOption = None
 
 
 @dataclass(frozen=True)
@@ -98,8 +87,8 @@ class Layers(Driving):
 class QueuedLayers(Layers):
     """Options of a queued search by layers that hosts may keep."""
 
-    hosts: HostsOption = None
-    copies: CopiesOption = None
+    hosts: shared.HostsOption = None
+    copies: shared.CopiesOption = None
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import (
-    FromOption,
-    GoalOption,
-    PuzzleOptions,
-    QueueOption,
-    parse_count,
-    parse_time,
-    puzzle_argument,
-    seed_option,
-    spec_of,
-)
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import stderr
 
@@ -31,25 +21,27 @@ if TYPE_CHECKING:
 @command_line("hunt gap -o ranks=7 --maximise positions --time 10m")
 def hunt(
     puzzle: Annotated[
-        str, puzzle_argument("gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.")
+        str, shared.puzzle_argument("gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.")
     ],
-    options: PuzzleOptions = None,
-    start: FromOption = None,
-    goal: GoalOption = None,
+    options: shared.PuzzleOptions = None,
+    start: shared.FromOption = None,
+    goal: shared.GoalOption = None,
     maximise: Annotated[str, option("--maximise", "positions|moves|depth", "What makes a deal hard.")] = "positions",
-    time: Annotated[float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=parse_time)] = "10m",  # type: ignore[assignment]
-    seed: Annotated[int, seed_option("the hunt")] = 1,
+    time: Annotated[
+        float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
+    ] = "10m",  # type: ignore[assignment]
+    seed: Annotated[int, shared.seed_option("the hunt")] = 1,
     legs: Annotated[
         int | None, option("--legs", "N", "Stop after N legs in all, not by the clock: reproducible.", min=1)
     ] = None,
     cap: Annotated[
-        int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=parse_count)
+        int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=shared.parse_count)
     ] = "10M",  # type: ignore[assignment]
     pool: Annotated[
         int, option("--pool", "N", "Deals followed at once; give more for more workers.", min=1, max=256)
     ] = 4,
     certificate: Annotated[Path | None, option("--certificate", "FILE", "Write the certificate here.")] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
@@ -63,7 +55,7 @@ def hunt(
     from hakoiri.storage.engine.files import require_place
     from hakoiri.storage.names import certificate_file
 
-    spec = spec_of(puzzle, options, start, goal)
+    spec = shared.spec_of(puzzle, options, start, goal)
     asked = HuntDeals.parse_request(
         spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
     )  # fmt: skip

@@ -5,30 +5,24 @@ from typing import Annotated, Any
 
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import (
-    JsonOption,
-    PuzzleOptions,
-    QueueOption,
-    parse_time,
-    puzzle_argument,
-    seed_option,
-    spec_of,
-)
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
-GameArgument = Annotated[str, puzzle_argument("nakuron.")]
+GameArgument = Annotated[str, shared.puzzle_argument("nakuron.")]
 
 
 @command_line("optimise nakuron --from board.txt --time 5m")
 def optimise(
-    puzzle: Annotated[str, puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
-    options: PuzzleOptions = None,
+    puzzle: Annotated[str, shared.puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
+    options: shared.PuzzleOptions = None,
     start: Annotated[str | None, option("--from", "FILE", "The board.", usual="usual")] = None,
-    time: Annotated[float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=parse_time)] = "5m",  # type: ignore[assignment]
+    time: Annotated[
+        float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=shared.parse_time)
+    ] = "5m",  # type: ignore[assignment]
     width: Annotated[
         int | None,
         option("--width", "W", "Width of the beam: boards kept per layer.", min=1, usual="fitted to the time"),
@@ -36,13 +30,13 @@ def optimise(
     strategy: Annotated[
         str, option("--strategy", "NAME", "One of cycle, random, greedy, two-step, sample, beam.")
     ] = "beam",
-    seed: Annotated[int, seed_option("the search")] = 1,
+    seed: Annotated[int, shared.seed_option("the search")] = 1,
     price: Annotated[float, option("--price", "P", "Points that a lost ball costs a board of a beam.", min=0.0)] = 0.5,
     rising: Annotated[bool, flag("--rising", "Let the price rise from 0.7 P to 1.2 P while the box empties.")] = False,
     rounds: Annotated[
         int | None, option("--rounds", "N", "Stop after N beams or games, not by the clock: reproducible.", min=1)
     ] = None,
-    queue: QueueOption = False,
+    queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
@@ -52,7 +46,7 @@ def optimise(
     """
     from hakoiri.coordinator.plays.job import Optimise
 
-    spec = spec_of(puzzle, options, start, None)
+    spec = shared.spec_of(puzzle, options, start, None)
     asked = Optimise.parse_request(
         spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
     )
@@ -66,8 +60,8 @@ def generate(
     setting: Annotated[
         int, option("--setting", "1|2|3", "Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth.", min=1, max=3)
     ] = 1,
-    seed: Annotated[int, seed_option("the board")] = 1,
-    json: JsonOption = False,
+    seed: Annotated[int, shared.seed_option("the board")] = 1,
+    json: shared.JsonOption = False,
 ) -> None:
     """Print a random board, the same on every machine.
 

@@ -3,21 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
-from hakoiri.cli.options import (
-    FromOption,
-    GoalOption,
-    PuzzleArgument,
-    PuzzleOptions,
-    RunArgument,
-    WideOption,
-    own_spec,
-    parse_options,
-    read_board,
-    spec_of,
-)
 from hakoiri.puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
@@ -40,15 +29,15 @@ ReuseOption = Annotated[bool, flag("--reuse", "Use a finished run of the same, i
 class Wanted:
     """Options that say which run is made."""
 
-    puzzle: PuzzleArgument
-    options: PuzzleOptions = None
+    puzzle: shared.PuzzleArgument
+    options: shared.PuzzleOptions = None
     whole: WholeOption = False
     diameters: DiametersOption = None
     until_goal: UntilGoalOption = False
     layers: LayersOption = None
     merge_mirrors: MergeMirrorsOption = False
-    start: FromOption = None
-    goal: GoalOption = None
+    start: shared.FromOption = None
+    goal: shared.GoalOption = None
     name: NameOption = None
     reuse: ReuseOption = False
 
@@ -56,7 +45,7 @@ class Wanted:
         """Return the kind of run, ``None`` for the usual one of the puzzle, and what is asked of it."""
         from hakoiri.coordinator.session.job import Job
 
-        spec = spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)
+        spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
@@ -69,7 +58,7 @@ class Wanted:
 
 
 @command_line("run klotski --whole")
-def run(wanted: Wanted, search: LayersHere, wide: WideOption = False) -> None:
+def run(wanted: Wanted, search: LayersHere, wide: shared.WideOption = False) -> None:
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
@@ -87,12 +76,12 @@ def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
 
 @command_line("resume last")
 def resume(
-    name: RunArgument,
-    options: PuzzleOptions = None,
+    name: shared.RunArgument,
+    options: shared.PuzzleOptions = None,
     puzzle: Annotated[str | None, option("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle.")] = None,
     start: Annotated[str | None, option("--from", "CONF|FILE", "Refuse unless the run began here.")] = None,
     repair: Annotated[bool, flag("--repair", "Compute damaged layers again; digests prove them.")] = False,
-    wide: WideOption = False,
+    wide: shared.WideOption = False,
     *,
     search: LayersHere,
 ) -> None:
@@ -109,7 +98,7 @@ def resume(
     with Ledger(directory) as ledger:
         manifest = ledger.manifest
     if puzzle is not None:
-        require_puzzle(manifest, own_spec(puzzle))
+        require_puzzle(manifest, shared.own_spec(puzzle))
     admit(directory)
-    require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
+    require_same(manifest, shared.parse_options(options or []), None if start is None else shared.read_board(start))
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)

@@ -8,17 +8,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.text import Text
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
-from hakoiri.cli.options import (
-    DataOption,
-    JsonOption,
-    MemoryOption,
-    OwnFilesOption,
-    RedisOption,
-    redis_flag,
-    redis_url,
-    required_redis,
-)
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
@@ -29,13 +20,13 @@ from hakoiri.storage.ledger.manifest import local_time
 
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
-    redis: RedisOption = None,
+    redis: shared.RedisOption = None,
     threads: Annotated[bool, flag("--threads", "Drive runs by threads of this process: no Redis, no workers.")] = False,
-    puzzles: OwnFilesOption = None,
-    data: DataOption = None,
-    memory: MemoryOption = None,
+    puzzles: shared.OwnFilesOption = None,
+    data: shared.DataOption = None,
+    memory: shared.MemoryOption = None,
     burst: Annotated[bool, flag("--burst", "End when no queued run is left.")] = False,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
 
@@ -52,7 +43,12 @@ def coordinator(
 
     if threads and redis:
         raise typer.BadParameter("--threads goes with no --redis: leave one of them out")
-    url, where, console, control = None if threads else required_redis(redis), data_directory(data), stderr(), Control()
+    url, where, console, control = (
+        None if threads else shared.required_redis(redis),
+        data_directory(data),
+        stderr(),
+        Control(),
+    )
     require_writable(where)
     named_files(puzzles)
     connection = None if url is None else connect(url)
@@ -67,15 +63,15 @@ def coordinator(
 
 @command_line("health --redis redis://127.0.0.1:6379/0 --data runs")
 def health(
-    redis: RedisOption = None,
-    data: DataOption = None,
+    redis: shared.RedisOption = None,
+    data: shared.DataOption = None,
     workers: Annotated[
         int | None,
         option(
             "--workers", "N", "At least N workers must be alive.", min=0, usual="1; none for a coordinator --threads"
         ),
     ] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:
     """Check that the service works; exit with code 1 if not.
 
@@ -89,7 +85,7 @@ def health(
 
     # A container of workers has HAKOIRI_REDIS and no data directory.
     named = data is not None or os.environ.get("HAKOIRI_DATA")
-    where = data_directory(data) if named or redis_url(redis) is None else None
+    where = data_directory(data) if named or shared.redis_url(redis) is None else None
     if where is not None:
         require_writable(where)
     found = _health(where, redis, workers)
@@ -129,14 +125,14 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
     if where is not None and redis is None and workers is None:
         if is_served(where, by_threads=True):
             return _Health([], f"a coordinator serves {where} by threads, without Redis", [], served)
-        if redis_url(redis) is None:
+        if shared.redis_url(redis) is None:
             with_redis = f"the coordinator of {where} works with Redis: name its server with --redis URL"
             return _Health([with_redis if served else no_coordinator(where)], "", [], served)
-    missing, (hosts, keepers) = [], living_rows(required_redis(redis))
+    missing, (hosts, keepers) = [], living_rows(shared.required_redis(redis))
     least = (not keepers) if workers is None else workers
     if (living := _living(hosts)) < least:
         alive = f"{counted(living, 'workers')} alive, {least} wanted" if living else "no worker is alive"
-        missing.append(f"{alive}: start some with: hakoiri worker -n 4{redis_flag(redis)}")
+        missing.append(f"{alive}: start some with: hakoiri worker -n 4{shared.redis_flag(redis)}")
     if where is not None and not served:
         missing.append(no_coordinator(where, redis))
     taken = ", a coordinator serves" if served else ""

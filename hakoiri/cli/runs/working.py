@@ -13,16 +13,8 @@ from urllib.parse import urlsplit
 
 import typer
 
+from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, option
-from hakoiri.cli.options import (
-    JsonOption,
-    OwnFilesOption,
-    RedisOption,
-    parse_directory,
-    parse_size,
-    parse_time,
-    required_redis,
-)
 from hakoiri.cli.runs.serving import log, named_files
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json
@@ -41,7 +33,7 @@ AUTO = "auto"
 
 def _parse_data_memory(text: str) -> int:
     """Bytes of a data Redis that can be worked with."""
-    if (size := parse_size(text)) < _LEAST_DATA_MEMORY:
+    if (size := shared.parse_size(text)) < _LEAST_DATA_MEMORY:
         raise typer.BadParameter(f"{text} is below the minimum of {_LEAST_DATA_MEMORY >> 20}MB")
     return size
 
@@ -49,7 +41,7 @@ def _parse_data_memory(text: str) -> int:
 def parse_until(text: str) -> float:
     """Return a moment to come, as `time.monotonic` has it: ``+90m``, ``08:00``, ISO 8601 or Unix seconds."""
     if text.startswith("+"):
-        return time.monotonic() + parse_time(text[1:])
+        return time.monotonic() + shared.parse_time(text[1:])
     now = datetime.now().astimezone()
     try:
         if re.fullmatch(r"\d{10,11}", text):
@@ -81,16 +73,16 @@ def _allow_networks(text: str | None) -> None:
 
 @command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --store /var/lib/hakoiri --data-redis auto")
 def worker(
-    redis: RedisOption = None,
+    redis: shared.RedisOption = None,
     processes: Annotated[
         str, option("-n", "N|auto", "Number of processes, or threads of a host; auto: one on each core.")
     ] = "1",
     store: Annotated[
         Path | None,
-        option("--store", "DIR", "Be a host: keep ranges of runs below this directory.", parser=parse_directory,
+        option("--store", "DIR", "Be a host: keep ranges of runs below this directory.", parser=shared.parse_directory,
                usual="none"),
     ] = None,
-    puzzles: OwnFilesOption = None,
+    puzzles: shared.OwnFilesOption = None,
     data_redis: Annotated[
         str | None,
         option("--data-redis", "URL|auto", "With --store: Redis for the messages to this host; auto starts one.",
@@ -118,7 +110,7 @@ def worker(
                "End by then: +90m, 08:00, 2030-01-31T08:00 or Unix seconds; begin nothing that takes longer.",
                parser=parse_until, usual="never"),
     ] = None,
-    json: JsonOption = False,
+    json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
 
@@ -133,7 +125,7 @@ def worker(
     from hakoiri.worker.transport.supervisor import UNTIL, Supervisor
 
     count, cores = _processes(processes)
-    url, files = required_redis(redis), named_files(puzzles)
+    url, files = shared.required_redis(redis), named_files(puzzles)
     if store is None and (data_redis or data_host or data_memory or data_networks):
         raise typer.BadParameter("a data Redis is for a host that keeps ranges: add --store DIR")
     data_redis = "" if store is None else data_redis or os.environ.get(DATA_REDIS) or ""
