@@ -25,6 +25,7 @@ from hakoiri.puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Parse
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
 from hakoiri.puzzles.sliding_blocks.sequences import count_sequences, sequence_of
 from hakoiri.puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
+from hakoiri.puzzles.sliding_blocks.sliding_kernels import METRICS
 from hakoiri.puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
 from hakoiri.puzzles.sliding_blocks.tables import Words, make_edges, make_tables
 from hakoiri.puzzles.sliding_blocks.wishes import (
@@ -63,7 +64,7 @@ class Sliding(Blocks, Dealt, Family):
     name = "sliding"
     summary = "sliding blocks of any shape on any board"
     options = {
-        "metric": Choice(sliding_kernels.METRICS),
+        "metric": Choice(METRICS),
         "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
         "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
         "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
@@ -88,7 +89,7 @@ class Sliding(Blocks, Dealt, Family):
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
-        self._metric = sliding_kernels.METRICS.index(self.parameters["metric"])
+        self._metric = METRICS.index(self.parameters["metric"])
         self._wishes = self._goal(board, is_one_line(start))
         self._wanted = np.full(pieces.rows * pieces.columns, sliding_kernels.ANY, dtype=np.int64)
         for wish in self._wishes:
@@ -148,7 +149,7 @@ class Sliding(Blocks, Dealt, Family):
             per_piece += [min(len(kind.places) - 1, by_metric)] * kind.total
         # No more pieces can move than there are unit steps.
         most = sum(sorted(per_piece, reverse=True)[: 4 * blanks])
-        return max(1, most if sliding_kernels.METRICS[self._metric] == "finger" else min(4 * blanks, most))
+        return max(1, most if METRICS[self._metric] == "finger" else min(4 * blanks, most))
 
     def _goal_is_symmetric(self, images: Words) -> bool:
         seen = [(int(kind), cell) for cell, kind in enumerate(self._wanted) if kind != sliding_kernels.ANY]
