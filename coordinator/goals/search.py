@@ -1,10 +1,13 @@
 """The layered search from all goals of a finished run at once: U(N) are the configurations N moves from a goal.
 
-Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one all moves are
-looked at once, where they fit in memory, and followed backwards. Where they do not, U(N+1) is made by the puzzle's own
-moves backwards, if it has any (`coordinator.steps.filtering`); else it is filtered out of the configurations that are
-left: those that lead to U(N). For that no more is held in memory than the budget allows, and all that is left is
-expanded once for each layer.
+Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one U(N+1) is made by
+the puzzle's own moves backwards, if it has any (`coordinator.steps.filtering`), or all moves are looked at once, where
+they fit in memory, and followed backwards. Else U(N+1) is filtered out of the configurations that are left: those that
+lead to U(N); then all that is left is expanded once for each layer.
+
+Which is faster was measured in processor time. Moves backwards read the run once for each layer, which costs little of
+keys of one word: peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 74 s by its moves in memory. Superpuzz of
+6 columns, 13 million wide keys in 35 layers, takes 116 s and 26 s, of 5 columns 1.8 s, 0.9 s, and 6.9 s by the filter.
 """
 
 from collections.abc import Iterator
@@ -95,13 +98,14 @@ class GoalSearch(LayeredSearch):
         self.state = self._session.commit_staged(self.state)
         if self.found.configurations == self._run.size:
             return HeldLayer([])
-        if (backwards := self._known_backwards()) is not None:
+        retracts = self._retracts
+        if not (retracts and self.store.layout.words == 1) and (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))
             if len(keys):
                 self._add_small(keys)
             return HeldLayer([keys])
         known = [current, *self._older.layers()]
-        if self._retracts:
+        if retracts:
             return self._led_from(current, known)
         leading = Filter("leading", current)
         return self._made_by(FilterStep(self._session, self.state.depth + 1, self._run, leading, known, self._pace))
