@@ -17,6 +17,7 @@ import numpy as np
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.checks import disagreement_among
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members
@@ -162,15 +163,22 @@ class LayersVerifier(Check):
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
         """For a few keys of a layer one in the layer before that leads to it, by the kernel, where there is one."""
         found: dict[Key, Key] = {}
-        for block in self.store.blocks(depth - 1):
-            if len(found) == len(keys):
-                break
+        for block in self._before(depth, keys):
             self.control.check()
             successors, counts = self.puzzle.expand(block)
             owners = np.repeat(np.arange(len(block)), counts)
             for place in np.flatnonzero(members(keys, successors)).tolist():
                 found.setdefault(key_at(successors, place), key_at(block, owners[place]))
+            if len(found) == len(keys):
+                break
         return found
+
+    def _before(self, depth: Depth, keys: Keys) -> Iterator[Keys]:
+        """Yield the keys of the layer before; first those that the puzzle's own moves backwards lead to from `keys`."""
+        if isinstance(self.puzzle, Reversible):
+            near = merge([self.puzzle.retract(keys).successors], [])
+            yield near[self.store.contains(depth - 1, near)]
+        yield from self.store.blocks(depth - 1)
 
     def _check_state(self) -> None:
         records = self.store.layer_records()

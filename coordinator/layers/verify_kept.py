@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys, ints
@@ -37,18 +38,23 @@ def check_kept(store: RunStore, keepers: Keepers, seed: int, sample: int, contex
     home = sort_keys(np.concatenate([store.layout.empty(0), *others]))
     answers = keepers.pool.insist("the check", lambda: _checked(keepers, records, home, seed, sample, context))
     faults, samples = list[str](), [list[Keys]() for _ in records]
-    totals = np.zeros((len(records), 4), dtype=np.uint64)
+    totals, copied = np.zeros((len(records), 4), dtype=np.uint64), np.zeros((len(records), 3), dtype=np.uint64)
     for host, (told, *arrays) in answers.items():
         faults += [f"host {host}: {fault}" for fault in read_answer(HostChecked, told).faults]
-        figures, twice, keys = _read(host, arrays, len(records), store)
+        figures, copies, twice, keys = _read(host, arrays, len(records), store)
         totals += figures
+        copied += copies
         for key in ints(twice):
             where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, twice)[0]]
             faults.append(f"configuration {key:#x} stands in layers {', '.join(map(str, where))}")
         for parts, part in zip(samples, keys, strict=True):
             parts.append(part)
-    for record, (size, goals, *lanes) in zip(records, totals.tolist(), strict=True):
-        faults += LayerSums(record.depth, size, (lanes[0], lanes[1])).faults(record)
+    has_copies = bool(keepers.dealt.copies) and NOBODY not in keepers.dealt.copies and not keepers.dealt.due
+    for record, own, others in zip(records, totals.tolist(), copied.tolist(), strict=True):
+        size, one, two, goals = own
+        faults += LayerSums(record.depth, size, (one, two)).faults(record)
+        if has_copies and others != own[:3]:
+            faults.append(f"layer {record.depth}: the copies of its ranges are not what these are")
         if goals != record.goals:
             faults.append(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
     chosen = [_chosen(np.concatenate(parts), seed, sample) for parts in samples]
@@ -74,14 +80,17 @@ def _checked(
     return answers
 
 
-def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> tuple[Array, Keys, list[Keys]]:
-    """Return the figures, the key that stands twice, and the sample of each layer; `PayloadError` for anything else."""
+def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> tuple[Array, Array, Keys, list[Keys]]:
+    """Return the figures, those of copies, the key that stands twice, and each sample; else raise `PayloadError`."""
     try:
-        figures, twice, counts, keys = arrays
-        known = figures.shape == (layers, 4) and figures.dtype == np.uint64
+        figures, copies, twice, counts, keys = arrays
+        known = (figures.shape, copies.shape) == (
+            (layers, 4),
+            (layers, 3),
+        ) and figures.dtype == copies.dtype == np.uint64
         known = known and counts.shape == (layers,) and counts.dtype == np.int64 and int(counts.min(initial=0)) == 0
         if known and store.layout.holds(twice) and store.layout.holds(keys) and int(counts.sum()) == len(keys):
-            return figures, twice, np.split(keys, np.cumsum(counts)[:-1])
+            return figures, copies, twice, np.split(keys, np.cumsum(counts)[:-1])
     except ValueError:
         pass
     raise PayloadError(f"the answer of host {host} is not readable: it has other layers")

@@ -24,6 +24,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.hosts import checking
 from hakoiri.worker.hosts.checking import sample_of
+from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.support.engine import new_run
 from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
@@ -171,6 +172,28 @@ def test_a_check_goes_on_when_a_host_is_started_again(
     hosts.then = lose
     assert checked(directory, monkeypatch).faults == []
     assert len(lost) == 2
+
+
+@toys("wrong", "lost", "broken")
+def test_wrong_copies_are_found(
+    wrong: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.copies, directory = 2, new_run(tmp_path, options)
+    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+    assert checked(directory, monkeypatch).faults == []
+    hosts.restart("b")
+    [part] = tmp_path.glob("hosts/b/run-*")
+    with RunStore(part / COPIES_FOLDER, writable=True) as store:
+        name = next(name for depth in range(DEPTH, 2 * DEPTH) for name in store.names(BLOCKS, number_key(depth)))
+        value = bytearray(store.read(BLOCKS, name) or b"")
+        value[-1] ^= 4
+        store.erase(BLOCKS, name)
+        if wrong == "broken":
+            store.stage(BLOCKS, name, bytes(value))
+        store.commit(store.state)
+    [said, *_] = checked(directory, monkeypatch).faults
+    assert said.startswith("host b: " if wrong == "broken" else "layer ")
+    assert "damaged" in said or said.endswith("the copies of its ranges are not what these are")
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])

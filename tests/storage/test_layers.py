@@ -112,7 +112,7 @@ def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         yield store
 
 
-def somekey_ranges(keys: list[Key], layout: Layout, seed: int) -> list[Key]:
+def some_bounds(keys: list[Key], layout: Layout, seed: int) -> list[Key]:
     """The ends of the key space, and keys there are and those beside them."""
     chosen = [keys[place] for place in np.random.default_rng(seed).integers(0, len(keys), 25)]
     near = {key + step for key in [keys[0], keys[-1], *chosen] for step in (-1, 0, 1)}
@@ -133,7 +133,7 @@ def test_a_layer_may_have_been_staged_in_pieces(many_blocks: RunStore) -> None:
 def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore) -> None:
     layout, firsts = many_blocks.layout, many_blocks.first_keys(1)
     every = ints(many_blocks.layer(1))
-    for key in somekey_ranges(every, layout, 1):
+    for key in some_bounds(every, layout, 1):
         blocks = [ints(block) for block in many_blocks.blocks(1, key, database)]
         begin = max([first for first in firsts if first <= key], default=firsts[0])
         assert blocks[0][0] == begin
@@ -142,9 +142,9 @@ def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore)
 
 
 @pytest.mark.parametrize("database", [BLOCKS, CLOSED])
-def test_slices_hold_the_keys_between_theirkey_ranges(database: bytes, many_blocks: RunStore) -> None:
+def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
-    bounds = [*somekey_ranges(every, layout, 2), layout.greatest + 1]
+    bounds = [*some_bounds(every, layout, 2), layout.greatest + 1]
     rng = np.random.default_rng(4)
     for one, other in [*rng.integers(0, len(bounds), (60, 2)).tolist(), (0, len(bounds) - 1), (len(bounds) - 2, -1)]:
         low, high = sorted((bounds[one], bounds[other]))
@@ -160,7 +160,7 @@ def test_slices_hold_the_keys_between_theirkey_ranges(database: bytes, many_bloc
 def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
     known = set(every)
-    for asked in (somekey_ranges(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
+    for asked in (some_bounds(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
         found = many_blocks.members(1, layout.pack(asked), database)
         assert found.tolist() == [key in known for key in asked]
     assert not many_blocks.members(7, layout.pack(every[:3]), database).any()

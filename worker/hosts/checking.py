@@ -1,11 +1,13 @@
 """The check of the own part of a finished run: whether it is sound, what it adds up to, and a sample of its keys.
 
-Key range after key range of all layers together, so that each block is read once or twice and none is sent.
+Key range after key range of all layers together, so that each block is read once or twice and none is sent. Then the
+copies of other hosts' ranges, layer after layer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from time import monotonic
 
 import numpy as np
@@ -31,28 +33,33 @@ _MARGIN = 4
 class PartCheck:
     """The check of the layers `request.first` to `request.depth` of `store`, in one attempt of one session.
 
-    Beside them lie the keys `others` of layers that the coordinator has. About `together` keys are held at a time.
+    In no layer of `store` may be the keys `others`, those of layers that the coordinator has. About `together` keys are
+    held at a time. `copies` has the copies of other hosts' ranges, if there are any.
     """
 
     def __init__(
-        self, store: RunStore, puzzle: Puzzle, request: HostRequest, session: str, others: Keys, together: int
+        self, store: RunStore, copies: RunStore | None, puzzle: Puzzle, request: HostRequest, session: str,
+        others: Keys, together: int,
     ) -> None:  # fmt: skip
         if not store.layout.holds(others) or not is_increasing(others):
             raise PayloadError("a request is not readable: the keys beside the layers do not increase")
-        self._store, self._puzzle, self._others = store, puzzle, others
+        self._store, self._copies, self._puzzle, self._others = store, copies, puzzle, others
         self._depths = range(request.first, request.depth + 1)
         self._asked = session, request.first, request.depth, request.attempt
         self._seed, self._sample = request.seed, request.sample
-        self._sums = [LayerSums(depth) for depth in self._depths]
+        self._sums, self._copied = ([LayerSums(depth) for depth in self._depths] for _ in range(2))
         self._goals, self._faults, self._twice = [0] * len(self._sums), list[str](), store.layout.empty(0)
         self._sampled: list[list[Keys]] = [[] for _ in self._depths]
         self._sizes = list[int]()
-        self._left: Iterator[tuple[Key, Key]] = iter(())
+        #: What is left to be done.
+        self._left: Iterator[Callable[[], None]] = iter(())
         try:
             for depth in self._depths:
                 store.require_whole(depth)
             self._sizes = [store.layer_record(depth).size for depth in self._depths]
-            self._left = pairwise(key_ranges(store, list(self._depths), together))
+            bounds = pairwise(key_ranges(store, list(self._depths), together))
+            own = (partial(self._look, low, high) for low, high in bounds)
+            self._left = chain(own, (partial(self._look_at_copies, sums) for sums in self._copied))
         except DamagedError as error:
             self._faults.append(str(error))
 
@@ -63,13 +70,13 @@ class PartCheck:
     def go_on(self) -> list[Array]:
         """Look at more for some seconds; return [`HostChecked`], and when all is looked at what was found.
 
-        [`HostChecked`; for each layer size, goals and two lanes, uint64; a key that stands twice, if there is one; how
-        many keys of each layer are in the sample; these keys].
+        [`HostChecked`; for each layer size, two lanes and goals, uint64; size and two lanes of the copies; a key that
+        stands twice, if there is one; how many keys of each layer are in the sample; these keys].
         """
         until, finished = monotonic() + _SECONDS, True
-        for bounds in self._left:
+        for work in self._left:
             try:
-                self._look(*bounds)
+                work()
             except DamagedError as error:
                 self._faults.append(str(error))
             if len(self._faults) >= _MOST_FAULTS:
@@ -80,10 +87,11 @@ class PartCheck:
         told = HostChecked(finished, self._faults[:_MOST_FAULTS])
         if not finished:
             return [as_array(asdict(told))]
-        figures = [[sums.size, goals, *sums.lanes] for sums, goals in zip(self._sums, self._goals, strict=True)]
+        figures = [[sums.size, *sums.lanes, goals] for sums, goals in zip(self._sums, self._goals, strict=True)]
+        copied = [[sums.size, *sums.lanes] for sums in self._copied]
         samples = [np.concatenate([self._store.layout.empty(0), *parts]) for parts in self._sampled]
         return [
-            as_array(asdict(told)), np.array(figures, dtype=np.uint64).reshape(-1, 4), self._twice,
+            as_array(asdict(told)), np.array(figures, dtype=np.uint64), np.array(copied, dtype=np.uint64), self._twice,
             np.array([len(keys) for keys in samples], dtype=np.int64), np.concatenate(samples),
         ]  # fmt: skip
 
@@ -99,6 +107,11 @@ class PartCheck:
         together = sort_keys(np.concatenate([*found, slice_between(self._others, low, high)]))
         if not len(self._twice):
             self._twice = equal_neighbours(together)[:1].copy()
+
+    def _look_at_copies(self, sums: LayerSums) -> None:
+        """Look at the copies of a layer."""
+        for keys in self._copies.blocks(sums.depth) if self._copies is not None else ():
+            sums.add(keys)
 
 
 def sample_of(keys: Keys, seed: int, wanted: int, size: int) -> Keys:

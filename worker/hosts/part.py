@@ -195,7 +195,7 @@ class Part:
         if not request.round:
             together = self.shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
-            self._check = PartCheck(self.store, self._puzzle, request, session, beside, together)
+            self._check = PartCheck(self.store, self._copies, self._puzzle, request, session, beside, together)
         if self._check is None or not self._check.is_asked(request, session):
             raise PayloadError("this host has begun no check: it was started again")
         return self._check.go_on()
