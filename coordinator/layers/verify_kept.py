@@ -1,6 +1,6 @@
 """The check of layers that hosts keep: each host looks at its part, and what all say is compared with the records."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,24 @@ from hakoiri.worker.hosts.requests import HostChecked, read_answer
 from hakoiri.worker.tasks import Array
 
 
-@dataclass
-class KeptLayers:
-    """What hosts say of the layers that they keep: their `faults`, and a sample of each."""
+class KeptLayers(NamedTuple):
+    """What hosts say of the layers that they keep: their faults, and a sample of each layer."""
 
     faults: list[str]
     samples: dict[Depth, Keys]
+
+
+class _Answer(NamedTuple):
+    """What a host has found: for each layer [size, two lanes of the digest, goals], the same without goals of copies.
+
+    Then a key that stands in two layers, if there is one, and a sample of each layer.
+    """
+
+    faults: list[str]
+    figures: Array
+    copies: Array
+    twice: Keys
+    samples: list[Keys]
 
 
 def check_kept(store: RunStore, keepers: Keepers, seed: int, sample: int, context: ComputeContext) -> KeptLayers:
@@ -36,29 +48,27 @@ def check_kept(store: RunStore, keepers: Keepers, seed: int, sample: int, contex
         return KeptLayers([], {})
     others = [store.layer(record.depth) for record in store.layer_records() if not record.hosted]
     home = sort_keys(np.concatenate([store.layout.empty(0), *others]))
-    answers = keepers.pool.insist("the check", lambda: _checked(keepers, records, home, seed, sample, context))
-    faults, samples = list[str](), [list[Keys]() for _ in records]
-    totals, copied = np.zeros((len(records), 4), dtype=np.uint64), np.zeros((len(records), 3), dtype=np.uint64)
-    for host, (told, *arrays) in answers.items():
-        faults += [f"host {host}: {fault}" for fault in read_answer(HostChecked, told).faults]
-        figures, copies, twice, keys = _read(host, arrays, len(records), store)
-        totals += figures
-        copied += copies
-        for key in ints(twice):
-            where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, twice)[0]]
-            faults.append(f"configuration {key:#x} stands in layers {', '.join(map(str, where))}")
-        for parts, part in zip(samples, keys, strict=True):
-            parts.append(part)
-    has_copies = bool(keepers.dealt.copies) and NOBODY not in keepers.dealt.copies and not keepers.dealt.due
-    for record, own, others in zip(records, totals.tolist(), copied.tolist(), strict=True):
-        size, one, two, goals = own
+    told = keepers.pool.insist("the check", lambda: _checked(keepers, records, home, seed, sample, context))
+    answers = [_read(host, arrays, len(records), store) for host, arrays in told.items()]
+    faults = [fault for each in answers for fault in each.faults]
+    faults += [_standing_twice(store, each.twice) for each in answers if len(each.twice)]
+    dealt = keepers.dealt
+    copied = bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
+    for number, record in enumerate(records):
+        size, one, two, goals = sum(each.figures[number] for each in answers).tolist()
         faults += LayerSums(record.depth, size, (one, two)).faults(record)
-        if has_copies and others != own[:3]:
-            faults.append(f"layer {record.depth}: the copies of its ranges are not what these are")
         if goals != record.goals:
             faults.append(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
+        if copied and [size, one, two] != sum(each.copies[number] for each in answers).tolist():
+            faults.append(f"layer {record.depth}: the copies of its ranges are not what these are")
+    samples = zip(*(each.samples for each in answers), strict=True)
     chosen = [_chosen(np.concatenate(parts), seed, sample) for parts in samples]
-    return KeptLayers(faults, {record.depth: keys for record, keys in zip(records, chosen, strict=True)})
+    return KeptLayers(faults, dict(zip([record.depth for record in records], chosen, strict=True)))
+
+
+def _standing_twice(store: RunStore, key: Keys) -> str:
+    where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, key)[0]]
+    return f"configuration {ints(key)[0]:#x} stands in layers {', '.join(map(str, where))}"
 
 
 def _checked(
@@ -80,17 +90,16 @@ def _checked(
     return answers
 
 
-def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> tuple[Array, Array, Keys, list[Keys]]:
-    """Return the figures, those of copies, the key that stands twice, and each sample; else raise `PayloadError`."""
+def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> _Answer:
+    """Read the last answer of a host; `PayloadError` for anything else."""
     try:
-        figures, copies, twice, counts, keys = arrays
-        known = (figures.shape, copies.shape) == (
-            (layers, 4),
-            (layers, 3),
-        ) and figures.dtype == copies.dtype == np.uint64
-        known = known and counts.shape == (layers,) and counts.dtype == np.int64 and int(counts.min(initial=0)) == 0
-        if known and store.layout.holds(twice) and store.layout.holds(keys) and int(counts.sum()) == len(keys):
-            return figures, copies, twice, np.split(keys, np.cumsum(counts)[:-1])
+        told, figures, copies, twice, counts, keys = arrays
+        expected = [(figures, (layers, 4), "u8"), (copies, (layers, 3), "u8"), (counts, (layers,), "i8")]
+        known = all((each.shape, each.dtype) == (shape, np.dtype(kind)) for each, shape, kind in expected)
+        known = known and store.layout.holds(twice) and len(twice) < 2 and store.layout.holds(keys)
+        if known and int(counts.min(initial=0)) == 0 and int(counts.sum()) == len(keys):
+            faults = [f"host {host}: {fault}" for fault in read_answer(HostChecked, told).faults]
+            return _Answer(faults, figures, copies, twice, np.split(keys, np.cumsum(counts)[:-1]))
     except ValueError:
         pass
     raise PayloadError(f"the answer of host {host} is not readable: it has other layers")
