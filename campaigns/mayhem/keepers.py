@@ -1,12 +1,12 @@
-"""Runs that hosts keep: kills of everybody who takes part in one, at random moments."""
+"""Runs that hosts keep: kills of everybody who takes part in one, and cuts of their links, at random moments."""
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import psutil
 
@@ -18,6 +18,7 @@ from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.transport.connection import living_hosts
+from tests.support.namespaces import Network, enter
 from tests.system.before import be_impatient
 from tests.system.helpers import Running, wait_until
 from tests.system.servers import RedisServer
@@ -26,33 +27,40 @@ _MOST_BLOWS = 4
 #: By hosts a run takes so many times what it takes by threads, the start included.
 _LONGER = 4
 _LEAST_STILL, _MOST_STILL = 1.0, 10.0
+#: Where the coordinator and its Redis are, and the hosts.
+_CONTROL, _NAMES = "control", ("one", "two", "three")
 _KEPT = ("--hosts", "all", "--farm-from", "1")
 
 
 class _Hosts:
     """Two or three hosts of one thread, each with its directory, and the command that drives the run.
 
-    The second host has a data Redis of its own; others may have one.
+    The second host has a data Redis of its own; others may have one. In a `network` each host is a host of its own, and
+    all have one.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        scene.redis = RedisServer(scene.place / "redis")
+    def __init__(self, scene: Scene, network: Network | None = None) -> None:
+        self._scene, self._network = scene, network
+        address = network.addresses[_CONTROL] if network else "127.0.0.1"
+        scene.redis = RedisServer(scene.place / "redis", "secret" if network else "", host=address)
         scene.ended.callback(scene.redis.close)
         scene.url = scene.redis.url
-        self._own = [True, *(scene.chance.random() < 0.5 for _ in range(scene.chance.randint(1, 2)))]
+        self._own = [True, *(bool(network) or scene.chance.random() < 0.5 for _ in range(scene.chance.randint(1, 2)))]
         #: Whose disk was lost last.
         self._lost = ""
         scene.hosts = [self._start(number) for number in range(len(self._own))]
         wait_until(lambda: len(living_hosts(scene.one_redis.client)) == len(self._own), what="the hosts")
-        if scene.chance.random() < 0.5:
+        if network:
+            scene.before = partial(enter, network.namespace(_CONTROL))
+        elif scene.chance.random() < 0.5:
             scene.before = be_impatient
         self.running = scene.drive()
 
     def _start(self, number: int) -> Running:
         scene, own = self._scene, ("--data-redis", "auto") if self._own[number] else ()
         line = ("worker", "--store", str(self.directory(number)), *own)
-        return scene.hakoiri.start(*line, env={"HAKOIRI_REDIS": scene.url})
+        before = partial(enter, self._network.namespace(_NAMES[number])) if self._network else None
+        return scene.hakoiri.start(*line, env={"HAKOIRI_REDIS": scene.url}, before=before)
 
     def directory(self, number: int) -> str:
         """The directory of a host."""
@@ -146,6 +154,18 @@ class _Hosts:
                 time.sleep(self._scene.chance.uniform(_LEAST_STILL, _MOST_STILL))
                 process.resume()
 
+    def cut_link(self) -> None:
+        """Cut the link of a host, and mend it some seconds later."""
+        network, name = cast(Network, self._network), _NAMES[self._scene.chance.randrange(len(self._own))]
+        network.cut(name)
+        time.sleep(self._scene.chance.uniform(_LEAST_STILL, _MOST_STILL))
+        network.mend(name)
+
+    def slow_link(self) -> None:
+        """Let little through the link of a host from now on."""
+        name, chance = _NAMES[self._scene.chance.randrange(len(self._own))], self._scene.chance
+        cast(Network, self._network).limit(name, chance.choice((1_000_000, 10_000_000)))
+
 
 _BLOWS = {
     "process of a host": _Hosts.kill_process,
@@ -159,26 +179,38 @@ _BLOWS = {
 
 def _struck(*blows: Callable[[_Hosts], None], impatient: bool = False) -> Callable[[Scene], None]:
     """A way that deals some of `blows` at random moments."""
+    return lambda scene: _strike(scene, blows, impatient)
+
+
+def _linked(*blows: Callable[[_Hosts], None]) -> Callable[[Scene], None]:
+    """The same with hosts that have links of their own."""
 
     def way(scene: Scene) -> None:
-        if impatient:
-            scene.before = be_impatient
-        hosts = _Hosts(scene)
-        for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
-            if not scene.let_work(hosts.running, scene.seconds * _LONGER):
-                scene.outcome.figures["late"] += 1
-                break
-            blow = scene.chance.choice(blows)
-            scene.survived(partial(blow, hosts), lambda: hosts.running)
-        scene.finish_at_last(hosts.running, hosts.await_one)
-        collecting = scene.hakoiri.start("collect", "last", "--redis", scene.url).finish()
-        if collecting.code:
-            scene.outcome.faults.append(f"not brought home: {collecting.stderr}")
-        scene.outcome.figures["middle"] = scene.outcome.figures["stood"]
-        if left := [path.parent.name for path in scene.place.glob("host-*/run-*")]:
-            scene.outcome.faults.append(f"what was brought home is left at {', '.join(left)}")
+        with Network([_CONTROL, *_NAMES]) as network, network.inside(_CONTROL):
+            _strike(scene, blows, False, network)
 
     return way
+
+
+def _strike(
+    scene: Scene, blows: Sequence[Callable[[_Hosts], None]], impatient: bool, network: Network | None = None
+) -> None:  # fmt: skip
+    if impatient:
+        scene.before = be_impatient
+    hosts = _Hosts(scene, network)
+    for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
+        if not scene.let_work(hosts.running, scene.seconds * _LONGER):
+            scene.outcome.figures["late"] += 1
+            break
+        blow = scene.chance.choice(blows)
+        scene.survived(partial(blow, hosts), lambda: hosts.running)
+    scene.finish_at_last(hosts.running, hosts.await_one)
+    collecting = scene.hakoiri.start("collect", "last", "--redis", scene.url, before=scene.before).finish()
+    if collecting.code:
+        scene.outcome.faults.append(f"not brought home: {collecting.stderr}")
+    scene.outcome.figures["middle"] = scene.outcome.figures["stood"]
+    if left := [path.parent.name for path in scene.place.glob("host-*/run-*")]:
+        scene.outcome.faults.append(f"what was brought home is left at {', '.join(left)}")
 
 
 def _works(*options: str) -> dict[str, Work]:
@@ -201,6 +233,10 @@ class Keepers(Disturbed):
     ways: ClassVar = {name: _struck(blow) for name, blow in _BLOWS.items()} | {
         "any of these, one by one": _struck(*_BLOWS.values()),
         "all at once": _struck(_Hosts.kill_all),
+        "link cut": _linked(_Hosts.cut_link),
+        "links cut and slowed, kills": _linked(
+            _Hosts.cut_link, _Hosts.slow_link, _Hosts.kill_process, _Hosts.kill_host
+        ),
     }
     measures: ClassVar = {
         "blows": Measure("kills"),
@@ -212,11 +248,13 @@ class Keepers(Disturbed):
 A run of which two or three hosts keep the layers (`worker --store`), some with a data Redis, and one to four kills
 (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT) at random moments: of the process of a host; of its supervisor with all
 that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
-comes back empty; of the coordinator, and another one resumes the run; or of all of them. The run must be complete, its
-layers and digests those of an undisturbed run by threads, `hakoiri collect` must bring it home, where `hakoiri verify`
-must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next commit: the
-start of who was killed and the time that a host stood still are counted, and the first commit of another coordinator is
-that it has begun. Done on 2 cores of an AMD EPYC, by `--part keepers --count 56 --minutes 14`."""
+comes back empty; of the coordinator, and another one resumes the run; or of all of them. Or the link of a host is cut
+for 1 to 10 s, or slowed to 1 or 10 Mbit/s: then each host is a network namespace of its own. The run must be complete,
+its layers and digests those of an undisturbed run by threads, `hakoiri collect` must bring it home, where `hakoiri
+verify` must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next
+commit: the start of who was killed and the time that a host stood still, or was cut off, are counted, and the first
+commit of another coordinator is that it has begun. Done on 2 cores of an AMD EPYC, by `--part keepers --count 300
+--minutes 40`."""
 
 
 class Copies(Disturbed):
