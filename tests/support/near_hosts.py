@@ -170,6 +170,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         # They have all threads at work, and send as soon as they may.
         monkeypatch.setattr(part, "_SHORT_SECONDS", 0.0)
         monkeypatch.setattr(step, "_SLOW", -1.0)
+        monkeypatch.setattr(step, "_SLOW_SECONDS", -1.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, opening, verify):

@@ -55,6 +55,7 @@ def test_the_layers_are_those_of_a_plain_search(
     # Sending is taken to be fast, or so slow that hosts send as soon as their ranges allow.
     early = directed == "yes"
     monkeypatch.setattr(step, "_SLOW", -1.0 if early else 2.0)
+    monkeypatch.setattr(step, "_SLOW_SECONDS", -1.0)
     monkeypatch.setattr(step, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})

@@ -244,7 +244,6 @@ def test_an_outbox_sends_to_several_hosts_at_once(monkeypatch: pytest.MonkeyPatc
     outbox.flush()
     assert outbox.sent == [0, 1, 1]
     assert outbox.is_idle
-    assert outbox.seconds > 0
 
 
 MANIFEST = {"run": "a", "layout": "u32"}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from queue import Full, Queue
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class Outbox:
     """Sends blocks to the hosts that keep their ranges, from threads of its own; `owner_of` gives the host of a range.
 
     `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
-    `sent`, how many messages each host was sent; `sent_bytes`, of all of them; `seconds`, how long any was under way.
+    `sent`, how many messages each host was sent; `sent_bytes`, of all of them.
     """
 
     def __init__(self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int) -> None:
@@ -45,7 +44,6 @@ class Outbox:
         self._given_up, self._lock = False, threading.Lock()
         self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
         self._threads = list[threading.Thread]()
-        self.seconds = self._busy_since = 0.0
 
     @property
     def is_idle(self) -> bool:
@@ -84,8 +82,6 @@ class Outbox:
         self.sent[owner] += 1
         self.sent_bytes += len(message)
         self._parts[owner], self._bytes[owner] = [], 0
-        if self.is_idle:
-            self._busy_since = monotonic()
         if not self._threads or (len(message) > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
             self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
             self._threads[-1].start()
@@ -102,9 +98,6 @@ class Outbox:
                 except BaseException as error:
                     self._error = error
             self._queue.task_done()
-            if self.is_idle:
-                self._busy_since, before = monotonic(), self._busy_since
-                self.seconds += self._busy_since - before
 
     def _raise(self) -> None:
         if self._error is not None:
