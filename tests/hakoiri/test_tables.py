@@ -85,6 +85,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
         "run": "05b6f8-klotski",
         "mode": "search",
         "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
+        "keepers": [],
         "status": "interrupted",
         "depth": 167,
         "created": created,

@@ -1,5 +1,6 @@
 """Runs that hosts keep: equal to those by threads, whatever is killed, cut off or lost in their midst."""
 
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -126,6 +127,7 @@ def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: H
         ("layers", "--depth", "5"), ("path", "--to", "farthest"), ("distance", far), ("diameter",),
         ("hardest",), ("path", "--to", far),
     ]  # fmt: skip
+    assert re.search(rf"{run} .*kept\s+by\s+2\s+hosts", hakoiri.here("runs").stdout, re.DOTALL)
     for name, *options in questions:
         asked = [hakoiri.ask(name, each, *options, env=env) for each in (run, alone)]
         # Their goal distances are two runs, of which hosts keep one, too.

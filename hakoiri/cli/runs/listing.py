@@ -129,6 +129,8 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
     for status in found:
         row = status_row(status)
         row["created"] = _by_clock(row["created"], now)
+        if hosts := row["keepers"]:
+            row["details"] = ", ".join(filter(None, (row["details"], f"kept by {counted(len(hosts), 'hosts')}")))
         row["depth"] = "" if row["depth"] is None else str(row["depth"])
         row["done"] = "" if status.fault else progress_count(status.state.progress)
         listed.add_row(*(str(row[name]) for name in columns))
