@@ -8,6 +8,8 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import WorkerError
 
 NOBODY = -1
+#: Ranges move where the fullest host has more than so many times the mean.
+_EVEN = 1.2
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,25 @@ class Dealt:
             targets[number] = target
             load[fullest], load[target] = load[fullest] - 1, load[target] + 1
         return targets
+
+    def evened(self, sizes: Sequence[int]) -> list[int]:
+        """Return for each range the number of the host that takes it over, or -1, so that hosts have as many keys.
+
+        `sizes` are those of the ranges. The fullest host gives to the emptiest until it has at most `_EVEN` times the
+        mean, or no range is small enough to be of use there.
+        """
+        owners, hosts = list(self.owners), range(len(self.hosts))
+        load = [sum(size for size, owner in zip(sizes, owners, strict=True) if owner == host) for host in hosts]
+        while True:
+            fullest, emptiest = max(hosts, key=load.__getitem__), min(hosts, key=load.__getitem__)
+            apart = load[fullest] - load[emptiest]
+            fitting = [n for n, owner in enumerate(owners) if owner == fullest and 0 < sizes[n] < apart]
+            if load[fullest] * len(hosts) <= _EVEN * sum(load) or not fitting:
+                break
+            number = min(fitting, key=lambda n: abs(2 * sizes[n] - apart))
+            owners[number] = emptiest
+            load[fullest], load[emptiest] = load[fullest] - sizes[number], load[emptiest] + sizes[number]
+        return [NOBODY if new == old else new for new, old in zip(owners, self.owners, strict=True)]
 
     def moved(self, targets: Sequence[int]) -> "Dealt":
         """The same when ranges have moved to `targets`; copies that are at their new owner are due elsewhere."""

@@ -38,6 +38,8 @@ _RANGES = 16
 _LEAST_SECONDS = 5.0
 #: Short layers do not ask Redis each time who has come or is to leave.
 _LOOK_SECONDS = 1.0
+#: Bytes of layers that move in a second.
+_MOVED_BYTES = 20_000_000
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
 
@@ -60,6 +62,9 @@ class Hosting:
         self._attempt = self._round = 0
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
         self._seconds, self._looked = 0.0, 0.0
+        #: The size of each range of the last layer, where it is known, and how long the slowest host took longer than
+        #: the mean since ranges were moved last.
+        self._sizes, self._behind = list[int](), 0.0
 
     @classmethod
     def begun(cls, session: Session) -> "Hosting":
@@ -126,6 +131,7 @@ class Hosting:
             self._moving.copy_layer(depth)
             self._store.stage_layer(record)
         self._note(depth, told, merged)
+        self._weigh(told, merged)
         return record
 
     def _let_come_and_go(self) -> None:
@@ -138,6 +144,27 @@ class Hosting:
         joining = [host for host in joining if host not in self._keepers.dealt.hosts]
         if joining and (self._seconds > _LEAST_SECONDS or NOBODY in dealt.copies):
             self._moving.admit(joining)
+        self._even_out()
+
+    def _weigh(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
+        """Take down how even the hosts were in a layer."""
+        seconds, dealt = [answer.seconds for answer in told.values()], self._keepers.dealt
+        self._behind += max(seconds) - sum(seconds) / len(seconds)
+        sizes = {
+            n: size for host in dealt.hosts for n, size in zip(dealt.owned(host), merged[host].sizes, strict=False)
+        }
+        self._sizes = [sizes[number] for number in sorted(sizes)] if len(sizes) == len(dealt.owners) else []
+
+    def _even_out(self) -> None:
+        """Move ranges where hosts are uneven, as soon as that has cost as long as the move is to take.
+
+        So it costs at most twice what whoever knew all layers to come would pay.
+        """
+        targets = self._keepers.dealt.evened(self._sizes) if self._sizes else []
+        moved = sum(target != NOBODY for target in targets)
+        if moved and self._behind * _MOVED_BYTES > self._store.state.stored_bytes * moved / len(targets):
+            self._moving.even_out(targets)
+            self._sizes, self._behind = [], 0.0
 
     def _made(
         self, depth: Depth, expanded: int

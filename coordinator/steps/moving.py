@@ -71,6 +71,12 @@ class Moving:
             self._note(f"{_ranges(moved)} move to {', '.join(hosts)}")
             self._move(joined, targets, joined.moved(targets))
 
+    def even_out(self, targets: list[int]) -> None:
+        """Have ranges move to these hosts of the run."""
+        moved = [number for number, target in enumerate(targets) if target != NOBODY]
+        self._note(f"{_ranges(moved)} move to hosts that have less to do")
+        self._move(self._keepers.dealt, targets, self._keepers.dealt.moved(targets))
+
     def drain(self, host: str, others: Sequence[str]) -> None:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
         dealt = self._keepers.dealt

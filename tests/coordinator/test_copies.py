@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hakoiri.coordinator.executors import dealt as dealt_module
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
@@ -303,7 +305,48 @@ def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+@searches("copies", 1, 2)
+def test_ranges_move_to_hosts_that_have_less(
+    copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """However little that is, and whoever is lost meanwhile."""
+    monkeypatch.setattr(hosted, "_MOVED_BYTES", 1 << 60)
+    monkeypatch.setattr(dealt_module, "_EVEN", 1.0)
+    options, notes, lost = options_of(search), Notes(), Counter[str]()
+    directory, hosts.copies = new_run(tmp_path, options), copies
+
+    def lose(task: str, host: str, request: HostRequest) -> None:
+        if task in ("host-send", "host-receive", "host-settle") and request.first == 0 and lost[task] < 2:
+            lost[task] += 1
+            hosts.restart(host)
+            raise HostLostError(f"{host} is lost")
+
+    hosts.then = lose
+    assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
+    assert [text for text in notes.texts if text.endswith("move to hosts that have less to do")]
+    assert len(lost) == 3
+    assert_as_a_plain_search(directory, options, hosts)
+
+
 # Who has what
+
+
+@given(st.integers(2, 8), st.lists(st.integers(0, 1_000), min_size=8, max_size=60), st.randoms())
+def test_ranges_move_until_no_host_has_much_more_than_others(hosts: int, sizes: list[int], random: Random) -> None:
+    names, owners = [f"host-{number}" for number in range(hosts)], [random.randrange(hosts) for _ in sizes]
+    before = Dealt(names, b"", owners)
+    targets = before.evened(sizes)
+    after = before.moved(targets).owners
+
+    def fullest(of: list[int]) -> int:
+        return max(sum(size for size, owner in zip(sizes, of, strict=True) if owner == host) for host in range(hosts))
+
+    mean = sum(sizes) / hosts
+    assert fullest(after) <= fullest(owners)
+    # What is left above that is less than a range.
+    assert fullest(after) <= max(1.2 * mean, mean + max(sizes))
+    assert (targets == [NOBODY] * len(sizes)) == (after == owners)
 
 
 @given(st.integers(2, 8), st.integers(1, 20), st.booleans(), st.data())

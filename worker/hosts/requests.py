@@ -161,7 +161,7 @@ class HostMerged:
     """What a host says of its part of a layer, which is committed.
 
     `spilled` are the bytes that it had on disk meanwhile, `received` those of messages, for which it `waited` so many
-    seconds.
+    seconds. `sizes` has the size of each own range, in order; it is empty where some were merged in an earlier attempt.
     """
 
     size: int
@@ -171,10 +171,13 @@ class HostMerged:
     spilled: int
     received: int
     waited: float
+    sizes: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if digest_text(lanes_in(self.digest)) != self.digest:
             raise ValueError(f"{self.digest!r} is no digest")
+        if self.sizes and (sum(self.sizes) != self.size or min(self.sizes) < 0):
+            raise ValueError("its ranges are not its part of the layer")
 
 
 @lru_cache(maxsize=4)

@@ -174,8 +174,9 @@ class HostStep:
             held.pieces = None
         merged = self._ranges.merge(first, lambda: held.pieces is not None)
         mine = sorted(number for number in self._mine if number >= first)
+        sizes = list[int]()
         for number, pieces in zip(mine, merged, strict=True):
-            self._take_in(number, pieces, held)
+            sizes.append(self._take_in(number, pieces, held))
             late = monotonic() - committed > seconds
             if late or self._store.staged_bytes > self._part.shares.staged_bytes:
                 self._stage_merged()
@@ -185,7 +186,8 @@ class HostStep:
         self._stage_merged()
         record = self.mark.finished(0, None)
         made = record.size, record.goals, record.digest, record.stored_bytes
-        return HostMerged(*made, spilled, self._received, self._waited), held.pieces
+        told = HostMerged(*made, spilled, self._received, self._waited, [] if first else sizes)
+        return told, held.pieces
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""
@@ -199,13 +201,14 @@ class HostStep:
         """The bytes of all messages of others, those of earlier attempts that count included."""
         return self._before + self._inbox.received_bytes
 
-    def _take_in(self, number: int, pieces: Iterable[Merged], held: HeldKeys) -> None:
-        """Stage a range that is merged."""
+    def _take_in(self, number: int, pieces: Iterable[Merged], held: HeldKeys) -> int:
+        """Stage a range that is merged; return its size."""
         mark = self.mark
         for piece in pieces:
             held.add(piece)
             mark = mark.plus(piece.summary, *self._store.stage_blocks(mark.depth, piece.coded, mark.index))
-        self.mark = replace(mark, merged=number + 1)
+        size, self.mark = mark.size - self.mark.size, replace(mark, merged=number + 1)
+        return size
 
     def _stage_merged(self) -> None:
         """Stage how much is merged, if another attempt can go on from there."""
