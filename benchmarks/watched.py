@@ -113,7 +113,9 @@ class _Watch:
         began, before, main = time.monotonic(), _seconds(process), _main_seconds(process)
         arrays = answer()
         clock, after = time.monotonic() - began, _seconds(process)
-        looking, fields = time.process_time(), of_array(arrays[0])
+        looking = time.process_time()
+        # What moves is answered by figures of layers, not by a map.
+        fields = {} if task == "host-settle" else of_array(arrays[0])
         key = process, task, HostRequest.of(chunk).depth
         told = fields.get("size", 0), fields.get("bytes", 0)
         # A layer may take several rounds, and an answer counts all of them up to now.

@@ -22,7 +22,13 @@ from hakoiri.puzzles.errors import HakoiriError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.worker.hosts.host import STORE, THREADS, Host
-from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
+from hakoiri.worker.transport.connection import (
+    connect,
+    forget_draining,
+    require_own_names,
+    start_heartbeat,
+    worker_name,
+)
 from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
 from hakoiri.worker.transport.names import HOSTS, witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
@@ -64,6 +70,7 @@ def _work() -> None:
         start_heartbeat(worker.name, connect(url), parent)
     else:
         depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
+        forget_draining(connection, host.name)
         start_heartbeat(worker.name, beats, parent, lambda: host.beat(depot()), HOSTS)
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.

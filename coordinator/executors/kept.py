@@ -82,7 +82,7 @@ class KeptBlocks:
         return next(iter(names[bisect_right(names, name) :][:1]), None)
 
     def members(self, depth: Depth, keys: Keys) -> Mask:
-        """Say of some increasing keys which are in a layer; each is asked for at the host of its range."""
+        """Return for each key whether it is in the layer; `keys` increase. Asks the hosts of their ranges once."""
         dealt, found = self._keepers.dealt, np.zeros(len(keys), dtype=np.bool_)
         living = set(dealt.hosts) if self._waits else self._keepers.pool.living().keys()
         cuts = self._layout.pack(Partition.unpack(dealt.partition, self._layout).cuts)
@@ -95,9 +95,11 @@ class KeptBlocks:
                 asked.setdefault(host, []).extend(range(begin, end))
         fields: dict[str, dict[str, int]] = {host: {} for host in asked}
         ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
-        for host, arrays in self._keepers.pool.insist("finding", ask).items() if asked else ():
+        with self._lock:
+            answers = self._keepers.pool.insist("finding", ask) if asked else {}
+        for host, arrays in answers.items():
             if [each.shape for each in arrays] != [(len(asked[host]),)] or arrays[0].dtype != np.uint8:
-                raise PayloadError(f"the answer of host {host} is not readable: it says nothing of what was asked")
+                raise PayloadError(f"the answer of host {host} is not readable: it is not of {len(asked[host])} keys")
             found[asked[host]] = arrays[0] == 1
         return found
 

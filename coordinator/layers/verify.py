@@ -163,7 +163,7 @@ class LayersVerifier(Check):
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
         """For a few keys of a layer one in the layer before that leads to it, by the kernel, where there is one."""
         found: dict[Key, Key] = {}
-        for block in self._before(depth, keys):
+        for block in self._before(depth, keys) if len(keys) else ():
             self.control.check()
             successors, counts = self.puzzle.expand(block)
             owners = np.repeat(np.arange(len(block)), counts)

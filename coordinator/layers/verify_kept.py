@@ -1,6 +1,8 @@
 """The check of layers that hosts keep: each host looks at its part, and what all say is compared with the records."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,13 +10,14 @@ from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys, ints
-from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.keys.order import slice_between, sort_keys
 from hakoiri.storage.layers.audit import LayerSums
 from hakoiri.storage.layers.digest import mixed
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostChecked, read_answer
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
 
@@ -26,64 +29,89 @@ class KeptLayers(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a host has found: for each layer [size, two lanes of the digest, goals], the same without goals of copies.
+    """What a host has found: faults, and layers that have any; for each layer [size, two lanes of the digest, goals].
 
-    Then a key that stands in two layers, if there is one, and a sample of each layer.
+    Then the same of copies, without goals, a key that occurs in two layers, if one does, and a sample of each layer.
     """
 
     faults: list[str]
+    broken: list[Depth]
     figures: Array
     copies: Array
-    twice: Keys
+    duplicate: Keys
     samples: list[Keys]
 
 
-def check_kept(store: RunStore, keepers: Keepers, seed: int, sample: int, context: ComputeContext) -> KeptLayers:
-    """Have all hosts of a run check their parts.
+def check_kept(
+    store: RunStore, keepers: Keepers, others: Keys, seed: int, sample: int, context: ComputeContext
+) -> KeptLayers:  # fmt: skip
+    """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
 
-    The samples have `sample` keys chosen by `seed`, or all of a smaller layer. Raises as `HostPool.insist`.
+    The samples have `sample` keys chosen by `seed`, or all of a smaller layer. Raises as `HostPool.insist`, and
+    `ElsewhereError` where a host is away.
     """
     records = [record for record in store.layer_records() if record.hosted]
     if not records:
         return KeptLayers([], {})
-    others = [store.layer(record.depth) for record in store.layer_records() if not record.hosted]
-    home = sort_keys(np.concatenate([store.layout.empty(0), *others]))
-    told = keepers.pool.insist("the check", lambda: _checked(keepers, records, home, seed, sample, context))
+    common = {"first": records[0].depth, "seed": seed, "sample": sample}
+    ask = partial(_checked, keepers, records[-1].depth, common, _by_host(keepers, others, store), context)
+    told = keepers.pool.insist("the check", ask)
     answers = [_read(host, arrays, len(records), store) for host, arrays in told.items()]
     faults = [fault for each in answers for fault in each.faults]
-    faults += [_standing_twice(store, each.twice) for each in answers if len(each.twice)]
-    dealt = keepers.dealt
-    copied = bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
+    faults += [_duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
+    own: Array = np.add.reduce([each.figures for each in answers])
+    copies: Array = np.add.reduce([each.copies for each in answers])
     for number, record in enumerate(records):
-        size, one, two, goals = sum(each.figures[number] for each in answers).tolist()
-        faults += LayerSums(record.depth, size, (one, two)).faults(record)
-        if goals != record.goals:
-            faults.append(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
-        if copied and [size, one, two] != sum(each.copies[number] for each in answers).tolist():
-            faults.append(f"layer {record.depth}: the copies of its ranges are not what these are")
+        # Of a layer that is damaged somewhere the sums say nothing.
+        if not any(record.depth in each.broken for each in answers):
+            faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(keepers) else [])
     samples = zip(*(each.samples for each in answers), strict=True)
     chosen = [_chosen(np.concatenate(parts), seed, sample) for parts in samples]
     return KeptLayers(faults, dict(zip([record.depth for record in records], chosen, strict=True)))
 
 
-def _standing_twice(store: RunStore, key: Keys) -> str:
+def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterator[str]:
+    size, one, two, goals = own
+    yield from LayerSums(record.depth, size, (one, two)).faults(record)
+    if goals != record.goals:
+        yield f"layer {record.depth} has {goals} goals, its record says {record.goals}"
+    if copies and copies != own[:3]:
+        yield f"layer {record.depth}: its copies differ from the originals"
+
+
+def _has_copies(keepers: Keepers) -> bool:
+    """Whether there are copies of all ranges."""
+    dealt = keepers.dealt
+    return bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
+
+
+def _duplicate_fault(store: RunStore, key: Keys) -> str:
     where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, key)[0]]
     return f"configuration {ints(key)[0]:#x} stands in layers {', '.join(map(str, where))}"
 
 
+def _by_host(keepers: Keepers, keys: Keys, store: RunStore) -> dict[str, Keys]:
+    """Return of some increasing keys those in the ranges of each host."""
+    dealt = keepers.dealt
+    bounds = Partition.unpack(dealt.partition, store.layout).bounds
+    parts: dict[str, list[Keys]] = {host: [store.layout.empty(0)] for host in dealt.hosts}
+    for number, owner in enumerate(dealt.owners):
+        parts[dealt.hosts[owner]].append(slice_between(keys, *bounds(number)))
+    return {host: np.concatenate(mine) for host, mine in parts.items()}
+
+
 def _checked(
-    keepers: Keepers, records: list[LayerRecord], home: Keys, seed: int, sample: int, context: ComputeContext
+    keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Mapping[str, Keys], context: ComputeContext
 ) -> dict[str, list[Array]]:  # fmt: skip
     """Return the last answer of each host."""
-    common = {"first": records[0].depth, "attempt": keepers.next_attempt(), "seed": seed, "sample": sample}
-    left, answers, number = set(keepers.dealt.hosts), dict[str, list[Array]](), 0
-    # The first request alone has the keys that lie here.
-    beside = {host: [home] for host in left}
+    left, answers, number, attempt = {*others}, dict[str, list[Array]](), 0, keepers.next_attempt()
+    beside = {host: [keys] for host, keys in others.items()}
     while left:
         context.control.check()
-        context.tell(Progress(len(answers), len(keepers.dealt.hosts), "hosts have checked what they keep"))
-        asked = {host: {**common, "round": number} for host in left}
-        told = keepers.ask("host-check", records[-1].depth, asked, lambda host: beside.pop(host, []))
+        context.tell(Progress(len(answers), len(others), "hosts have checked what they keep"))
+        asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
+        # The first request alone has the keys that lie here.
+        told = keepers.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
         answers |= {host: arrays for host, arrays in told.items() if read_answer(HostChecked, arrays[0]).finished}
         left -= answers.keys()
         number += 1
@@ -93,16 +121,17 @@ def _checked(
 def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> _Answer:
     """Read the last answer of a host; `PayloadError` for anything else."""
     try:
-        told, figures, copies, twice, counts, keys = arrays
+        told, figures, copies, duplicate, counts, keys = arrays
         expected = [(figures, (layers, 4), "u8"), (copies, (layers, 3), "u8"), (counts, (layers,), "i8")]
         known = all((each.shape, each.dtype) == (shape, np.dtype(kind)) for each, shape, kind in expected)
-        known = known and store.layout.holds(twice) and len(twice) < 2 and store.layout.holds(keys)
+        known = known and store.layout.holds(duplicate) and len(duplicate) < 2 and store.layout.holds(keys)
         if known and int(counts.min(initial=0)) == 0 and int(counts.sum()) == len(keys):
-            faults = [f"host {host}: {fault}" for fault in read_answer(HostChecked, told).faults]
-            return _Answer(faults, figures, copies, twice, np.split(keys, np.cumsum(counts)[:-1]))
+            checked, samples = read_answer(HostChecked, told), np.split(keys, np.cumsum(counts)[:-1])
+            faults = [f"host {host}: {fault}" for fault in checked.faults]
+            return _Answer(faults, checked.broken, figures, copies, duplicate, samples)
     except ValueError:
         pass
-    raise PayloadError(f"the answer of host {host} is not readable: it has other layers")
+    raise PayloadError(f"the answer of host {host} is not readable: its arrays have wrong shapes or types")
 
 
 def _chosen(keys: Keys, seed: int, sample: int) -> Keys:

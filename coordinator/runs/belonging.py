@@ -48,7 +48,9 @@ class Derived:
 
         What the run was made to send to workers, and within how much memory, is for this one, too.
         """
-        resources = resources.over(self._settings)
+        # Who wants no hosts wants no copies.
+        settings = {name: value for name, value in self._settings.items() if resources.hosts != -1 or name != "copies"}
+        resources = resources.over(settings)
         return make_run(self.directory.parent, self._spec, self._mode, self._plan, resources, queued, limits)
 
     @contextmanager

@@ -63,6 +63,8 @@ def drive(
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
+    if repair:
+        store.require_home()
     lost = store.state.lost_sessions + 1 if store.state.status == "running" else 0
     if lost:
         observer.note(
@@ -79,7 +81,6 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         with open_context(job.puzzle, spec, resources, control, observer, job.by_hosts(job.puzzle)) as context:
             session = Session(store, context)
             if repair:
-                store.require_home()
                 job.repair(session)
             _work(job, session)
     except StopRun as stop:

@@ -68,13 +68,13 @@ class Moving:
         targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         if moved:
-            self._note(f"{_ranges(moved)} move to {', '.join(hosts)}")
+            self._note(f"moving {_ranges(moved)} to {', '.join(hosts)}")
             self._move(joined, targets, joined.moved(targets))
 
     def even_out(self, targets: list[int]) -> None:
         """Have ranges move to these hosts of the run."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
-        self._note(f"{_ranges(moved)} move to hosts that have less to do")
+        self._note(f"moving {_ranges(moved)} to hosts that have less to do")
         self._move(self._keepers.dealt, targets, self._keepers.dealt.moved(targets))
 
     def drain(self, host: str, others: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ class Moving:
         if dealt.hosts == [host]:
             dealt = dealt.joined_by(others)
         targets = dealt.from_host(host)
-        self._note(f"{_ranges(dealt.owned(host))} of host {host} move to others")
+        self._note(f"moving {_ranges(dealt.owned(host))} of host {host} to others")
         sent = [NOBODY if dealt.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
         self._move(dealt, sent, dealt.moved(targets).without(host))
         try:

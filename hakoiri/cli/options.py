@@ -263,7 +263,12 @@ HostsOption = Annotated[
 CopiesOption = Annotated[
     int | None,
     option(
-        "--copies", None, "How many hosts keep each part; with 2 the run outlives a lost disk.", min=1, max=2, usual="1"
+        "--copies",
+        "1|2",
+        "How many hosts keep each part; 2 outlive a lost disk.",
+        min=1,
+        max=2,
+        usual="1",
     ),
 ]
 PuzzleOptions = Annotated[

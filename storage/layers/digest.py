@@ -70,7 +70,7 @@ def lanes_of(keys: Keys) -> Lanes:
 
 
 def mixed(keys: Keys, seed: int) -> NDArray[np.uint64]:
-    """Return 64 bits for each key, which nobody can foresee who does not know the seed."""
+    """Return a 64-bit hash of each key that depends on `seed`."""
     found = np.full(len(keys), (seed + int(_LANE_0)) % (1 << 64), dtype=np.uint64)
     for word in keys.T if keys.ndim == 2 else [keys]:
         found += word

@@ -324,7 +324,7 @@ def test_ranges_move_to_hosts_that_have_less(
 
     hosts.then = lose
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
-    assert [text for text in notes.texts if text.endswith("move to hosts that have less to do")]
+    assert [text for text in notes.texts if text.endswith("to hosts that have less to do")]
     assert len(lost) == 3
     assert_as_a_plain_search(directory, options, hosts)
 

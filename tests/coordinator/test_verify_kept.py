@@ -1,8 +1,12 @@
 """`verify` of layers that hosts keep: each host looks at its part, and what is wrong there is found."""
 
+import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +17,14 @@ from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.layers.verify_kept import _chosen
+from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import members, sort_keys
+from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
@@ -26,6 +32,8 @@ from hakoiri.worker.hosts import checking
 from hakoiri.worker.hosts.checking import sample_of
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.tasks import Array
 from tests.support.engine import new_run
 from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
 from tests.support.toy import Toy
@@ -130,7 +138,7 @@ def test_what_is_wrong_at_a_host_is_found(
         assert len(keys) > 1 < len(next_keys)
         if wrong == "lost":
             changed(store, DEPTH, lambda found: found[1:])
-            said = f"layer {DEPTH}: {records[DEPTH].size - 1} configurations on disk, {records[DEPTH].size} in its"
+            said = f"host b: layer {DEPTH}: {len(keys) - 1} configurations on disk, {len(keys)} in its record"
         elif wrong == "twice":
             changed(store, DEPTH, lambda found: np.concatenate([found, next_keys[:1]]))
             said = f"configuration {ints(next_keys)[0]:#x} stands in layers {DEPTH}, {DEPTH + 1}"
@@ -149,9 +157,11 @@ def test_what_is_wrong_at_a_host_is_found(
             if wrong == "broken":
                 store.stage(BLOCKS, name, bytes(value))
             store.commit(store.state)
-            said = "host b: "
+            said = f"host b: layer {DEPTH}"
     report = checked(directory, monkeypatch)
     assert any(said in fault for fault in report.faults), report.faults
+    # Other layers are sound, whatever lies beside the damaged block.
+    assert wrong == "goals" or all(re.search(rf"\b{DEPTH}\b", text) for text in report.faults)
     assert (report.cause, report.complete) == ("damage", True)
 
 
@@ -193,7 +203,79 @@ def test_wrong_copies_are_found(
         store.commit(store.state)
     [said, *_] = checked(directory, monkeypatch).faults
     assert said.startswith("host b: " if wrong == "broken" else "layer ")
-    assert "damaged" in said or said.endswith("the copies of its ranges are not what these are")
+    assert "damaged" in said or said.endswith("its copies differ from the originals")
+
+
+@pytest.mark.parametrize("wrong", ["broken", "twice"])
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_what_is_wrong_with_layers_that_lie_here_is_found(
+    wrong: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, options["layout"], 60.0)
+    driven(directory, replace(resources, farm_from=20), Notes())
+    with RunStore(directory, writable=True) as store:
+        home = [record.depth for record in store.layer_records() if not record.hosted]
+        assert len(home) > 2
+        if wrong == "twice":
+            keys = merge([store.layer(2), store.layer(1)], [])
+            store.erase(BLOCKS, number_key(2))
+            store.put_layer(2, keys, 0)
+        else:
+            name = store.names(BLOCKS, number_key(2))[0]
+            store.stage(BLOCKS, name, bytes([1]) + (store.read(BLOCKS, name) or b"")[1:])
+        store.commit(store.state)
+    said = checked(directory, monkeypatch).faults[0]
+    assert ("layer 2" in said and "damaged" in said) if wrong == "broken" else said.endswith("stands in layers 1, 2")
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_threads_may_look_for_keys_at_the_same_time(options: dict[str, str], directory: Path, hosts: NearHosts) -> None:
+    asking, most = list[str](), list[int]()
+    ask = hosts.ask
+
+    def one_at_a_time(*arguments: Any) -> dict[str, list[Array]]:
+        asking.append("")
+        most.append(len(asking))
+        found = ask(*arguments)
+        asking.pop()
+        return found
+
+    hosts.ask = one_at_a_time  # type: ignore[method-assign]
+    with RunStore(directory) as run, ThreadPoolExecutor(4) as threads:
+        kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
+        keys = kept._layout.pack([5])
+        list(threads.map(lambda depth: kept.members(depth, keys), [*range(DEPTH, DEPTH + 4)] * 5))
+    assert {*most} == {1}
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_host_that_goes_in_the_midst_of_a_check_is_done_without(
+    options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "_SECONDS", 0.0)
+    hosts.copies, directory = 2, new_run(tmp_path, options)
+    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+
+    def lose(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-check" and request.round == 1 and not hosts.gone:
+            hosts.lose(host)
+            raise HostLostError(f"{host} is away")
+
+    hosts.then = lose
+    hosts.asked.clear()
+    assert checked(directory, monkeypatch).faults == []
+    assert len(hosts.gone) == 1
+    assert hosts.asked["host-give"] > 0
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
+def test_a_repair_of_what_hosts_keep_leaves_it_as_it_is(
+    options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ElsewhereError):
+        drive(directory, resources_of(monkeypatch, options["layout"]), Control(), SilentObserver(), repair=True)
+    with RunStore(directory) as store:
+        assert store.state.status == "complete"
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])

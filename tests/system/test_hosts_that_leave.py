@@ -3,7 +3,7 @@
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import redis
 
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import living_hosts
+from hakoiri.worker.transport.names import DRAINING
 from tests.system.helpers import Finished, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing, stopped
@@ -81,6 +82,8 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     # One that is started again may keep runs again, and others are still left out.
     hosts.started[0].supervisor.end()
     hosts.start(0)
+    with closing(redis.Redis.from_url(hosts.url)) as client:
+        assert {*client.hgetall(DRAINING)} == {names[2].encode(), names[1].encode()}
     hakoiri("drain", names[1], "--redis", hosts.url)
     assert keepers(hakoiri) == [names[0]]
     run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts.arguments())["run"]

@@ -198,7 +198,10 @@ class Part:
             self._check = PartCheck(self.store, self._copies, self._puzzle, request, session, beside, together)
         if self._check is None or not self._check.is_asked(request, session):
             raise PayloadError("this host has begun no check: it was started again")
-        return self._check.go_on()
+        answer = self._check.go_on()
+        if self._check.finished:
+            self._check = None
+        return answer
 
     @property
     def _stores(self) -> list[RunStore]:
@@ -288,4 +291,4 @@ class Part:
         for under_way in (self._step, self._transfer):
             if under_way is not None:
                 under_way.close()
-        self._step = self._transfer = None
+        self._step = self._transfer = self._check = None

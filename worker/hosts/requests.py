@@ -150,10 +150,11 @@ class HostSent:
 
 @dataclass(frozen=True)
 class HostChecked:
-    """What a host says of the check of its part: whether it is finished, and the faults that it has found."""
+    """The answer to `host-check`: whether it is finished, its faults, and the depths of layers that have any."""
 
     finished: bool
     faults: list[str]
+    broken: list[int]
 
 
 @dataclass(frozen=True)

@@ -203,6 +203,12 @@ def drain_host(connection: redis.Redis, host: str) -> None:
     connection.hset(DRAINING, host, living[host].process if host in living else "")
 
 
+def forget_draining(connection: redis.Redis, host: str) -> None:
+    """Forget that a host was to leave: it has been started again."""
+    with suppress(redis.RedisError):
+        connection.hdel(DRAINING, host)
+
+
 def draining_hosts(connection: redis.Redis, living: Mapping[str, HostBeat]) -> set[str]:
     """The hosts that are to keep nothing any more; one that was started again since is not among them."""
     said = {_text(host): _text(process) for host, process in connection.hgetall(DRAINING).items()}

@@ -47,7 +47,7 @@ def verify(
     """
     from hakoiri.admission import admit
     from hakoiri.coordinator.deals.certificate import SUFFIX, verify_file
-    from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+    from hakoiri.coordinator.runs.catalogue import data_directory, find_run, keepers_of
     from hakoiri.coordinator.runs.verify import verify_directory
 
     certified = name.endswith(SUFFIX)
@@ -71,7 +71,10 @@ def verify(
             for fault in row["faults"]:
                 stdout().print(Text(fault, style="red"), soft_wrap=True)
     if not (work.json or certified) and report.checked and report.cause:
-        repair = in_command_line(Step("repair", path.name, str(work.data or "")))
+        steps = [Step("repair", path.name, str(work.data or ""))]
+        if keepers_of(path):
+            steps.insert(0, Step("collect", path.name, str(work.data or "")))
+        repair = "; then ".join(map(in_command_line, steps))
         stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
