@@ -15,7 +15,8 @@ import redis
 from hakoiri.api import open_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.keys.layout import ints
-from hakoiri.worker.transport.names import input_key
+from hakoiri.worker.transport.connection import ALIVE_SECONDS
+from hakoiri.worker.transport.names import input_key, worker_key
 from tests.system.before import stand_still_after_layer, stand_still_after_round
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers, started_host
@@ -278,9 +279,13 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
 ) -> None:
     (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
     process.suspend()
-    running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
+    beat = worker_key(hosts.name(1))
     with redis.Redis.from_url(hosts.url) as client:
+        # However long the command takes to start, it must choose this host.
+        assert client.persist(beat)
+        running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
         wait_until(lambda: client.keys(input_key("*", "*")), what="the requests")
+        client.expire(beat, ALIVE_SECONDS)
     if stays_away:
         hosts.started[1].supervisor.end()
     else:
