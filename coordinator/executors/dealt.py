@@ -17,7 +17,8 @@ class Dealt:
     """The hosts of a run, and the number of the host of each range of `partition`.
 
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
-    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were.
+    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were. The hosts
+    in `left` keep no range any more, but were away when they were to drop what they had.
     """
 
     hosts: list[str]
@@ -26,6 +27,7 @@ class Dealt:
     copies: list[int] = field(default_factory=list)
     due: list[int] = field(default_factory=list)
     settled: bool = True
+    left: list[str] = field(default_factory=list)
 
     def copy_of(self, number: int) -> int:
         """Return the host with the whole copy of a range, or -1."""
@@ -43,7 +45,7 @@ class Dealt:
 
     def joined_by(self, hosts: Sequence[str]) -> "Dealt":
         """The same with more hosts, which have no ranges yet."""
-        return replace(self, hosts=[*self.hosts, *hosts])
+        return replace(self, hosts=[*self.hosts, *hosts], left=[host for host in self.left if host not in hosts])
 
     def from_host(self, host: str) -> list[int]:
         """Return for each range of `host` the number of the host that takes it over, for other ranges -1.

@@ -261,11 +261,11 @@ class Keepers:
         }
         return self.pool.ask(task, requests, living)
 
-    def let_go(self, hosts: Collection[str]) -> None:
-        """Have living hosts drop what they have of the run, also those that keep no range of it."""
+    def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
+        """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
         others = [host for host in hosts if host not in self.dealt.hosts]
         everybody = Keepers(self._store, self.pool, replace(self.dealt, hosts=[*self.dealt.hosts, *others]))
-        everybody.ask("host-leave", 0, {host: {} for host in hosts})
+        everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
 
     def _require_living(self) -> dict[str, HostBeat]:
         """The hosts that live; `ElsewhereError` unless they have every range, or a copy of it."""

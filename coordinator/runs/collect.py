@@ -40,7 +40,9 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             control.check()
             observer.progress(Progress(number, len(away), "layers brought home"))
             _bring_home(store, record, control)
-        _forget(store, keepers)
+        for host in _forget(store, keepers):
+            left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
+            observer.note(left)
         return len(away)
 
 
@@ -64,7 +66,8 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
     store.commit(store.state)
 
 
-def _forget(store: RunStore, keepers: Keepers) -> None:
+def _forget(store: RunStore, keepers: Keepers) -> list[str]:
+    """Have all hosts drop what they have of the run; return those that have left it and do not live."""
     pool, dealt = keepers.pool, keepers.dealt
 
     def leave() -> None:
@@ -76,3 +79,4 @@ def _forget(store: RunStore, keepers: Keepers) -> None:
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
     store.commit(store.state)
+    return sorted({*dealt.left} - pool.living().keys())

@@ -7,7 +7,6 @@ each layer: expand at all hosts at once, then merge at all hosts; only figures c
 
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain, repeat
 from time import monotonic
 from typing import cast
 
@@ -84,8 +83,8 @@ class Hosting:
         A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
         """
         pool = cast(HostPool, session.context.hosts)
-        again = chain([False], repeat(True))
-        hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, next(again)))
+        asked = list[str]()
+        hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, asked))
         dealt = hosting._keepers.dealt
         session.store.stage_record(META, HOSTS_KEY, asdict(dealt))
         session.observer.note(f"layers from {depth} on are kept by {', '.join(dealt.hosts)}")
@@ -93,13 +92,16 @@ class Hosting:
 
     @classmethod
     def _given_out(
-        cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], again: bool
+        cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
     ) -> "Hosting":  # fmt: skip
-        layout, hosts = session.puzzle.layout, pool.choose(again)
+        """Deal out to hosts that live; `asked` are those of earlier attempts, and then of this one, too."""
+        layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
+        left = sorted({*asked} - {*hosts})
+        asked += hosts
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
-        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners, copies))
+        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners, copies, left=left))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         try:
             keepers.ask("host-take", depth, keys=lambda host: layers)
@@ -137,6 +139,8 @@ class Hosting:
     def _let_come_and_go(self) -> None:
         """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
         pool, dealt = self._keepers.pool, self._keepers.dealt
+        if dealt.left and (back := sorted({*dealt.left} & pool.living().keys())):
+            self._moving.let_go(back)
         leaving, joining = pool.changes(dealt.hosts)
         for host in sorted(leaving & {*dealt.hosts} & pool.living().keys()):
             if joining or len(self._keepers.dealt.hosts) > 1:

@@ -11,6 +11,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Keepers
 from hakoiri.puzzles.errors import counted
+from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
@@ -60,7 +61,8 @@ class Moving:
         # One that only was to join is forgotten.
         if host in dealt.hosts:
             self._note(f"host {host} is away: others take over its {_ranges(dealt.owned(host))} from their copies")
-            self._record(dealt.moved(dealt.from_host(host)).without(host))
+            after = dealt.moved(dealt.from_host(host)).without(host)
+            self._record(replace(after, left=[*after.left, host]))
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Have more hosts take part, with as many ranges as others."""
@@ -90,6 +92,19 @@ class Moving:
             self._keepers.let_go([host])
         except (HostGoneError, HostLostError) as away:
             self._note(f"{away}: what it has of the run stays there")
+            self._record(replace(self._keepers.dealt, left=[*self._keepers.dealt.left, host]))
+
+    def let_go(self, hosts: Sequence[str]) -> None:
+        """Have living hosts that have left the run drop what they have of it."""
+        try:
+            self._keepers.let_go(hosts, waits=False)
+        except (HostLostError, ElsewhereError):
+            # When they are back again.
+            return
+        dealt = self._keepers.dealt
+        self._keepers.dealt = replace(dealt, left=[host for host in dealt.left if host not in hosts])
+        # What is under way goes on.
+        self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.dealt))
 
     def _move(self, dealt: Dealt, targets: list[int], after: Dealt) -> None:
         """Send ranges between the hosts of `dealt`, which may be more than those of the run; make `after` so."""

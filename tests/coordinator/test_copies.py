@@ -14,7 +14,9 @@ from hakoiri.coordinator.executors import dealt as dealt_module
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.steps import hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -327,6 +329,42 @@ def test_ranges_move_to_hosts_that_have_less(
     assert [text for text in notes.texts if text.endswith("to hosts that have less to do")]
     assert len(lost) == 3
     assert_as_a_plain_search(directory, options, hosts)
+
+
+def test_who_has_left_drops_its_part_when_it_is_back(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is cut off while ranges are dealt out, one later; the first is back before the end, the other after it."""
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+    directory, notes, resources = new_run(tmp_path, options), Notes(), resources_of(monkeypatch, "u64")
+    away, living = set[str](), NearHosts.living
+    monkeypatch.setattr(
+        NearHosts, "living", lambda pool: {name: beat for name, beat in living(pool).items() if name not in away}
+    )
+
+    def cut(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-take" and host == "c" and not away:
+            away.add("c")
+            hosts.chosen = ["a", "b"]
+            raise HostLostError("c is away")
+        if request.depth == 6:
+            away.discard("c")
+
+    hosts.then = cut
+    assert driven(directory, resources, notes, until=4).status == "interrupted"
+    assert list(tmp_path.glob("hosts/c/run-*"))
+    with RunStore(directory) as store:
+        assert Keepers.of(store, hosts).dealt.left == ["c"]
+    assert driven(directory, resources, notes, until=8).status == "interrupted"
+    assert not list(tmp_path.glob("hosts/c/run-*"))
+    hosts.gone.add("b")
+    away.add("b")
+    assert driven(directory, resources, notes).status == "complete"
+    with RunStore(directory) as store:
+        assert Keepers.of(store, hosts).dealt.left == ["b"]
+    hosts.then, told = lambda *_: None, Notes()
+    collect_run(directory, "", Control(), told)
+    assert told.texts == [f"host b is away: remove run-{directory.name}-* from its directory, if it is there"]
 
 
 # Who has what

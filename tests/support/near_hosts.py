@@ -92,7 +92,7 @@ class NearHosts(HostPool):
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
         """Those that are to leave, and the others that are there."""
-        return self.leaving, sorted({*self._hosts} - {*members} - self.leaving)
+        return self.leaving, sorted({*self.living()} - {*members} - self.leaving - self.gone)
 
     def add(self, name: str) -> None:
         """Start another host."""
