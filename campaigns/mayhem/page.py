@@ -56,6 +56,8 @@ By kills of hosts that keep a run, and by hand:
 - A host accepted requests whose ranges had no owner, whose cuts did not increase, or whose numbers were out of bounds.
   They could keep it busy for ever, or take all its memory. Nothing was written outside of its directory.
 - Who deleted a run did not hear what was left of it at hosts.
+- A host that was cut off while ranges were dealt out kept a part of the run after that was brought home (the trial
+  below). Now it drops it when it is back; three more trials of that number kept every promise.
 
 By disks that fail:
 
