@@ -326,8 +326,10 @@ def test_ranges_move_to_hosts_that_have_less(
 
     hosts.then = lose
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
-    assert [text for text in notes.texts if text.endswith("to hosts that have less to do")]
-    assert len(lost) == 3
+    moved = any(text.endswith("to hosts that have less to do") for text in notes.texts)
+    # The first layers of these have the greatest keys, so that one range has nearly all that come later.
+    assert moved != (search[1] == "high")
+    assert (len(lost) == 3) == moved
     assert_as_a_plain_search(directory, options, hosts)
 
 
