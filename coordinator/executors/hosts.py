@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, TypeVar
 
+import numpy as np
 import redis
 
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
@@ -18,7 +19,8 @@ from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, counted
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import Keys, layout_of
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.store import RunStore
@@ -27,6 +29,7 @@ from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat, draining_hosts, living_hosts, redis_errors
@@ -260,6 +263,21 @@ class Keepers:
             for host, more in asked.items()
         }
         return self.pool.ask(task, requests, living)
+
+    def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
+        """Return by host the places of those of some increasing `keys` that are in its ranges.
+
+        Of a range whose host is not among the `living` the host with its copy counts.
+        """
+        dealt, layout = self.dealt, layout_of(keys)
+        cuts = layout.pack(Partition.unpack(dealt.partition, layout).cuts)
+        places = dict[str, list[np.ndarray]]()
+        for number, (begin, end) in enumerate(pairwise([0, *lower_bounds(keys, cuts).tolist(), len(keys)])):
+            owner, copy = dealt.hosts[dealt.owners[number]], dealt.copy_of(number)
+            host = owner if owner in living or copy == NOBODY else dealt.hosts[copy]
+            if begin < end:
+                places.setdefault(host, []).append(np.arange(begin, end))
+        return {host: np.concatenate(mine) for host, mine in places.items()}
 
     def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
         """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""

@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
-from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import block_key, split_block_key
 from hakoiri.worker.errors import PayloadError
@@ -83,16 +81,8 @@ class KeptBlocks:
 
     def members(self, depth: Depth, keys: Keys) -> Mask:
         """Return for each key whether it is in the layer; `keys` increase. Asks the hosts of their ranges once."""
-        dealt, found = self._keepers.dealt, np.zeros(len(keys), dtype=np.bool_)
-        living = set(dealt.hosts) if self._waits else self._keepers.pool.living().keys()
-        cuts = self._layout.pack(Partition.unpack(dealt.partition, self._layout).cuts)
-        begins = [0, *lower_bounds(keys, cuts).tolist(), len(keys)]
-        asked = dict[str, list[int]]()
-        for number, (begin, end) in enumerate(pairwise(begins)):
-            owner, copy = dealt.hosts[dealt.owners[number]], dealt.copy_of(number)
-            host = owner if owner in living or copy == NOBODY else dealt.hosts[copy]
-            if begin < end:
-                asked.setdefault(host, []).extend(range(begin, end))
+        found, keepers = np.zeros(len(keys), dtype=np.bool_), self._keepers
+        asked = keepers.places_by_host(keys, keepers.dealt.hosts if self._waits else keepers.pool.living().keys())
         fields: dict[str, dict[str, int]] = {host: {} for host in asked}
         ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
         with self._lock:

@@ -92,7 +92,8 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
 
 def redis_of_hosts(store: RunStore, redis: str | None) -> str | None:
     """Return the URL at which the hosts of a run are asked, `redis` or HAKOIRI_REDIS; ``None`` if it has no hosts."""
-    return (redis or os.environ.get("HAKOIRI_REDIS")) if store.keepers() else None
+    url = redis or os.environ.get("HAKOIRI_REDIS")
+    return url if url and store.keepers() else None
 
 
 def open_keepers(store: RunStore, redis: str, control: Control, observer: Observer) -> "Keepers":

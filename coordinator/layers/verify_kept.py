@@ -1,4 +1,4 @@
-"""The check of layers that hosts keep: each host looks at its part, and what all say is compared with the records."""
+"""Checks the layers that hosts keep: each host checks its part, and the sums of all are compared with the records."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -10,28 +10,28 @@ from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys, ints
-from hakoiri.puzzles.keys.order import slice_between, sort_keys
+from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.audit import LayerSums
 from hakoiri.storage.layers.digest import mixed
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostChecked, read_answer
-from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
 
 class KeptLayers(NamedTuple):
-    """What hosts say of the layers that they keep: their faults, and a sample of each layer."""
+    """The result of a check: the faults of the layers that hosts keep, and a sample of each layer."""
 
     faults: list[str]
     samples: dict[Depth, Keys]
 
 
 class _Answer(NamedTuple):
-    """What a host has found: faults, and layers that have any; for each layer [size, two lanes of the digest, goals].
+    """The last answer of a host. `broken` are the depths of layers with faults.
 
-    Then the same of copies, without goals, a key that occurs in two layers, if one does, and a sample of each layer.
+    `figures` has for each layer [size, two lanes of the digest, goals], `copies` the same of copies, without goals.
+    `duplicate` is a key that occurs in two layers, if one does; `samples` has one of each layer.
     """
 
     faults: list[str]
@@ -54,7 +54,7 @@ def check_kept(
     if not records:
         return KeptLayers([], {})
     common = {"first": records[0].depth, "seed": seed, "sample": sample}
-    ask = partial(_checked, keepers, records[-1].depth, common, _by_host(keepers, others, store), context)
+    ask = partial(_checked, keepers, records[-1].depth, common, others, context)
     told = keepers.pool.insist("the check", ask)
     answers = [_read(host, arrays, len(records), store) for host, arrays in told.items()]
     faults = [fault for each in answers for fault in each.faults]
@@ -80,7 +80,7 @@ def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterato
 
 
 def _has_copies(keepers: Keepers) -> bool:
-    """Whether there are copies of all ranges."""
+    """Return whether all ranges have copies."""
     dealt = keepers.dealt
     return bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
 
@@ -90,25 +90,15 @@ def _duplicate_fault(store: RunStore, key: Keys) -> str:
     return f"configuration {ints(key)[0]:#x} stands in layers {', '.join(map(str, where))}"
 
 
-def _by_host(keepers: Keepers, keys: Keys, store: RunStore) -> dict[str, Keys]:
-    """Return of some increasing keys those in the ranges of each host."""
-    dealt = keepers.dealt
-    bounds = Partition.unpack(dealt.partition, store.layout).bounds
-    parts: dict[str, list[Keys]] = {host: [store.layout.empty(0)] for host in dealt.hosts}
-    for number, owner in enumerate(dealt.owners):
-        parts[dealt.hosts[owner]].append(slice_between(keys, *bounds(number)))
-    return {host: np.concatenate(mine) for host, mine in parts.items()}
-
-
 def _checked(
-    keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Mapping[str, Keys], context: ComputeContext
+    keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
 ) -> dict[str, list[Array]]:  # fmt: skip
     """Return the last answer of each host."""
-    left, answers, number, attempt = {*others}, dict[str, list[Array]](), 0, keepers.next_attempt()
-    beside = {host: [keys] for host, keys in others.items()}
+    hosts, answers, number, attempt = keepers.dealt.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
+    left, beside = {*hosts}, {host: [others[mine]] for host, mine in keepers.places_by_host(others, hosts).items()}
     while left:
         context.control.check()
-        context.tell(Progress(len(answers), len(others), "hosts have checked what they keep"))
+        context.tell(Progress(len(answers), len(hosts), "hosts have checked what they keep"))
         asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
         # The first request alone has the keys that lie here.
         told = keepers.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)

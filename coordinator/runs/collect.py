@@ -76,7 +76,8 @@ def _forget(store: RunStore, keepers: Keepers) -> list[str]:
 
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
     pool.insist("taking leave", leave)
+    away = sorted({*dealt.left} - pool.living().keys())
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
     store.commit(store.state)
-    return sorted({*dealt.left} - pool.living().keys())
+    return away

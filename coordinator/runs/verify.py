@@ -72,27 +72,17 @@ def verify_run(
             context.tell(Progress(depth + 1, len(depths), "layers checked"))
         if not report.ok:
             return report
-        others, together = _all_of(store, home), context.shares.layer_bytes // store.layout.bytes
-        for fault in check_disjoint(store, list(depths) if others is None else home, together):
+        for fault in check_disjoint(store, home, context.shares.layer_bytes // store.layout.bytes):
             report.fault(fault)
-        kept: Mapping[Depth, Keys] = {}
-        if keepers is not None:
-            # Here, because rq takes a tenth of a second to import.
-            from hakoiri.coordinator.layers.verify_kept import check_kept
-
-            beside = store.layout.empty(0) if others is None else others
-            try:
-                faults, kept = check_kept(store, keepers, beside, report.seed, SAMPLE_PER_LAYER, context)
-            except ElsewhereError:
-                if not keepers.dealt.copies:
-                    raise
-                # A host is away since: the copies of what it keeps are read.
-                return verify_run(store, full, resources, control, observer, report.seed)
-            report.count("layers", len(kept))
-            for fault in faults:
-                report.damage(fault)
-            if faults:
-                return report
+        try:
+            kept = _check_at_hosts(store, keepers, home, context, report) if keepers else {}
+        except ElsewhereError:
+            if keepers is None or not keepers.dealt.copies:
+                raise
+            # A host is away since: the copies of what it keeps are read.
+            return verify_run(store, full, resources, control, observer, report.seed)
+        if report.cause == "damage":
+            return report
         try:
             job.verify(job.check_class(store, context, full, report, kept))
         except DamagedError as error:
@@ -113,11 +103,25 @@ def _is_hosted(store: RunStore, depth: Depth) -> bool:
     return False
 
 
-def _all_of(store: RunStore, depths: list[Depth]) -> Keys | None:
-    """Return the keys of some layers, increasing, or ``None`` where they are too many to be sent."""
-    if sum(store.layer_record(depth).size for depth in depths) * store.layout.bytes > _MOST_SENT:
-        return None
-    return merge([store.layout.empty(0), *map(store.layer, depths)], [])
+def _check_at_hosts(
+    store: RunStore, keepers: "Keepers", home: list[Depth], context: ComputeContext, report: Report
+) -> Mapping[Depth, Keys]:  # fmt: skip
+    """Have hosts check the layers that they keep, beside those at `home`; return a sample of each of their layers."""
+    # Here, because rq takes a tenth of a second to import.
+    from hakoiri.coordinator.layers.verify_kept import check_kept
+
+    others = [store.layout.empty(0)]
+    if sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
+        others += map(store.layer, home)
+    else:
+        together = context.shares.layer_bytes // store.layout.bytes
+        for fault in check_disjoint(store, list(range(store.state.depth + 1)), together):
+            report.fault(fault)
+    faults, samples = check_kept(store, keepers, merge(others, []), report.seed, SAMPLE_PER_LAYER, context)
+    report.count("layers", len(samples))
+    for fault in faults:
+        report.damage(fault)
+    return samples
 
 
 def _faults_of(context: ComputeContext, store: RunStore, depth: Depth) -> Iterable[str]:

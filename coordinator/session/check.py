@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from types import MappingProxyType
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -92,12 +91,11 @@ class Report:
 class Check(Session):
     """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
 
-    Of layers in `kept` their hosts have looked at all blocks and goals, and given these samples.
+    `kept` has samples of the layers of which hosts have checked all blocks and goals.
     """
 
     def __init__(
-        self, store: RunStore, context: ComputeContext, full: bool, report: Report,
-        kept: Mapping[Depth, Keys] = MappingProxyType({}),
+        self, store: RunStore, context: ComputeContext, full: bool, report: Report, kept: Mapping[Depth, Keys]
     ) -> None:  # fmt: skip
         super().__init__(store, context)
         self.full, self.report, self.kept = full, report, kept
