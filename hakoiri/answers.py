@@ -32,8 +32,8 @@ _BYTES_BESIDE_KEY = 16
 class Answers:
     """An open run of whatever kind. `puzzle` is the run's, `store` its data, `kind` what it is.
 
-    `resources` are those of this process that questions may take: threads and memory; `redis` is the URL at which its
-    hosts are asked, ``None`` if there are none.
+    `resources` are those of this process that questions may take: threads and memory; `redis` is the URL of
+    the Redis of the hosts that keep it, ``None`` if none do.
     """
 
     def __init__(self, store: RunStore, resources: Resources | None = None) -> None:

@@ -51,7 +51,7 @@ class Auditor:
 
 
 def same_answer(task: str, theirs: Arrays, ours: Arrays) -> bool:
-    """Whether two answers to one request of a task differ in nothing but the time that they took."""
+    """Return whether two answers to a request of a task are equal, but for the time that they took."""
     try:
         theirs, ours = (_UNTIMED.get(task, list)(answer) for answer in (theirs, ours))
     except (PayloadError, IndexError, TypeError, ValueError):
@@ -60,7 +60,7 @@ def same_answer(task: str, theirs: Arrays, ours: Arrays) -> bool:
 
 
 def same_arrays(these: Arrays, those: Arrays) -> bool:
-    """Whether they have the same types, shapes and elements."""
+    """Return whether two answers have equal arrays: types, shapes and elements."""
     pairs = zip(these, those, strict=False)
     return len(these) == len(those) and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
 

@@ -112,13 +112,13 @@ class HostPool:
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
         """Return the hosts that are to leave, and living ones that a run may have besides its members."""
         living = self.living()
-        leaving = self.draining(living)
+        leaving = self.draining()
         free = sorted(living.keys() - leaving - {*members})
         return leaving, free[: max(0, self._wanted - len(members))] if self._wanted else free
 
-    def draining(self, living: Mapping[str, HostBeat]) -> set[str]:
+    def draining(self) -> set[str]:
         """Return the hosts that are to keep nothing any more."""
-        return self._patience.call(lambda: draining_hosts(self._redis, living))
+        return self._patience.call(lambda: draining_hosts(self._redis))
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
         """Return when all of them live, however long that takes; `StopRun` if the run is to stop.
@@ -132,7 +132,7 @@ class HostPool:
                 self._observer.note(f"waiting for {', '.join(sorted(missing))}", Step("host", "DIR"))
             self._control.check()
             late = time.monotonic() > began + self._tuning.away
-            if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining(living)):
+            if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining()):
                 raise HostGoneError(*missing)
             time.sleep(_WAIT_SECONDS)
         return living

@@ -34,7 +34,7 @@ class Derived:
     """
 
     def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
-        # Where the run lies here, nobody need reach its hosts any more.
+        # A run that was brought home needs no hosts, and what belongs to it none either.
         hosted = run.keepers() and kind_of(mode).by_hosts(puzzle)
         self._settings = {
             name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")

@@ -37,7 +37,7 @@ def flag(names: str, text: str) -> Any:
 
 
 def argument(metavar: str, text: str, **more: Any) -> Any:
-    """Return an argument."""
+    """Return an argument, which the help calls `metavar`."""
     return typer.Argument(metavar=metavar, help=text, **more)
 
 

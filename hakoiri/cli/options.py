@@ -239,7 +239,7 @@ RunArgument = Annotated[
 PuzzleArgument = Annotated[str, puzzle_argument("A puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
 OwnFileOption = Annotated[
     str | None,
-    option("--puzzle", "FILE.py:NAME", "The puzzle of a run that somebody else has made.",
+    option("--puzzle", "FILE.py:NAME", "Your puzzle file, for a run made elsewhere.",
            usual="files of your own runs, $HAKOIRI_PUZZLE_FILES"),
 ]  # fmt: skip
 OwnFilesOption = Annotated[
@@ -262,14 +262,7 @@ HostsOption = Annotated[
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
-    option(
-        "--copies",
-        "1|2",
-        "How many hosts keep each part; 2 outlive a lost disk.",
-        min=1,
-        max=2,
-        usual="1",
-    ),
+    option("--copies", "1|2", "How many hosts keep each part; 2 outlive a lost disk.", min=1, max=2, usual="1"),
 ]
 PuzzleOptions = Annotated[
     list[str] | None,

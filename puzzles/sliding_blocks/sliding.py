@@ -100,7 +100,7 @@ class Sliding(Blocks, Dealt, Family):
 
     @contextmanager
     def _naming(self, option: str, text: str) -> Iterator[None]:
-        """What is wrong with an option names it."""
+        """Prefix a `PuzzleError` with the option and its text."""
         try:
             yield
         except PuzzleError as error:

@@ -231,6 +231,21 @@ def test_moves_backwards_of_the_puzzle_lead_to_them(
     assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).ok
 
 
+@pytest.mark.parametrize(("layout", "passes", "by_graph"), [("u64", 100, False), ("u64", 3, True), ("u128", 100, True)])
+@pytest.mark.usefixtures("two_way")
+def test_a_run_is_read_for_each_layer_only_where_that_is_faster(
+    layout: str, passes: int, by_graph: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Narrow keys and few layers; else all moves are looked up once, where they fit in memory."""
+    monkeypatch.setattr(search, "_MOST_PASSES", passes)
+    options = {"layout": layout, "keys": "spread", "directed": "yes", "size": "240"}
+    directory, looked_up = new_distances(tmp_path, options), list[bool]()
+    before_call(monkeypatch, search, "layers_backwards", lambda *_: looked_up.append(True))
+    driven(directory, Resources())
+    assert_right(directory, options)
+    assert bool(looked_up) == by_graph
+
+
 @two_ways
 @pytest.mark.usefixtures("two_way")
 def test_moves_backwards_may_be_interrupted_at_any_check(

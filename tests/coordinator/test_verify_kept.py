@@ -76,7 +76,7 @@ def toys(name: str, *values: object) -> pytest.MarkDecorator:
 
 
 def checked(directory: Path, monkeypatch: pytest.MonkeyPatch, full: bool = False) -> Report:
-    """What is found, over a Redis that nobody connects to but to the hosts."""
+    """Verify a run that near hosts keep. The URL of their Redis is given, but never connected to."""
     monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
     return verify_directory(directory, full, Resources(), Control(), SilentObserver())
 

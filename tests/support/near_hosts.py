@@ -98,7 +98,7 @@ class NearHosts(HostPool):
         """Start another host."""
         self._hosts[name] = Host(self._directory / name, 2)
 
-    def draining(self, living: Mapping[str, HostBeat]) -> set[str]:
+    def draining(self) -> set[str]:
         """Those that are to leave."""
         return self.leaving
 

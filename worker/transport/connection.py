@@ -4,7 +4,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -198,21 +198,19 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
 
 
 def drain_host(connection: redis.Redis, host: str) -> None:
-    """Say that a host, as long as its process lives, is to keep nothing any more."""
-    living = living_hosts(connection)
-    connection.hset(DRAINING, host, living[host].process if host in living else "")
+    """Say that a host is to keep nothing any more, until it is started again."""
+    connection.sadd(DRAINING, host)
 
 
 def forget_draining(connection: redis.Redis, host: str) -> None:
     """Forget that a host was to leave: it has been started again."""
     with suppress(redis.RedisError):
-        connection.hdel(DRAINING, host)
+        connection.srem(DRAINING, host)
 
 
-def draining_hosts(connection: redis.Redis, living: Mapping[str, HostBeat]) -> set[str]:
-    """The hosts that are to keep nothing any more; one that was started again since is not among them."""
-    said = {_text(host): _text(process) for host, process in connection.hgetall(DRAINING).items()}
-    return {host for host, process in said.items() if host not in living or living[host].process == process}
+def draining_hosts(connection: redis.Redis) -> set[str]:
+    """Return the hosts that are to keep nothing any more."""
+    return {_text(host) for host in connection.smembers(DRAINING)}
 
 
 def living_workers(connection: redis.Redis, members: str = WORKERS) -> dict[str, str]:

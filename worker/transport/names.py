@@ -19,7 +19,7 @@ SHARED_TYPES = {
     WAKE: "list",
     WORKERS: "set",
     HOSTS: "set",
-    DRAINING: "hash",
+    DRAINING: "set",
     "rq:queues": "set",
     f"rq:queue:{QUEUE}": "list",
 }
