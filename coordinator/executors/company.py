@@ -56,6 +56,7 @@ class Company:
             self._last_seen, self._said_alone = now, False
 
     def hear(self) -> None:
+        """Note that a worker has answered."""
         self._last_heard, self._is_silent = time.monotonic(), False
 
     def expect_all(self) -> None:

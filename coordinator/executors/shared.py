@@ -28,6 +28,7 @@ class Shared:
         self.number = -1
 
     def become(self, arrays: Arrays) -> None:
+        """Share these arrays from now on; they are sent with the next chunk."""
         if len(arrays) == len(self.arrays) and all(map(is_, arrays, self.arrays)):
             return
         self.take_back()
@@ -52,6 +53,7 @@ class Shared:
             pipeline.execute()
 
     def take_back(self) -> None:
+        """Remove them from Redis."""
         if self.arrays:
             self._redis.unlink(*(name for name, _ in self._named()))
 

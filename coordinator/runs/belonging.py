@@ -55,6 +55,7 @@ class Derived:
 
     @contextmanager
     def opened(self) -> Iterator[RunStore | None]:
+        """Yield the run, open for reading, or ``None`` if there is none yet."""
         with RunStore(self.directory) if (self.directory / DATA_FILE).exists() else nullcontext() as store:
             yield store
 

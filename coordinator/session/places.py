@@ -57,6 +57,7 @@ class Places:
         self.answered |= {*audit.get("answered", audit.get("first_layers", ()))}
 
     def add_layer(self, maker: Maker, size: int) -> None:
+        """Count a layer of `size` configurations."""
         layers, configurations = self._layers.get(maker, (0, 0))
         self._layers[maker] = [layers + 1, configurations + size]
 

@@ -40,6 +40,7 @@ class Listing:
 
     @property
     def size(self) -> int:
+        """Return how many configurations are listed."""
         return self._listed.size
 
     def run(self) -> Iterator[LayerRecord | None]:
@@ -66,6 +67,7 @@ class Listing:
         yield record
 
     def _batches(self, last: Key) -> Iterator[Keys]:
+        """Yield the keys beyond `last`, about `_TOGETHER` at a time."""
         waiting: list[Keys] = []
         for block in self._puzzle.configurations():
             beyond = block

@@ -37,6 +37,7 @@ class Slabs:
         return self._store.slice(0, firsts[slabs.start], firsts[slabs.stop])
 
     def labels(self, slabs: range) -> Labels:
+        """Return the labels of neighbouring slabs, uint32, in key order."""
         return np.concatenate([read_slab(self._store, slab) for slab in slabs])
 
     def places_of(self, wanted: Keys) -> Places:

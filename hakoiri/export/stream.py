@@ -96,6 +96,7 @@ class Stream:
             yield Edges(sources[chosen], targets[chosen])
 
     def texts(self, keys: Keys) -> list[str]:
+        """Return each configuration as text."""
         return list(map(self.puzzle.render, ints(keys)))
 
     def names(self, keys: Keys) -> list[str]:
@@ -107,6 +108,7 @@ class Stream:
         return f"{key:#0{self.puzzle.layout.digits}x}"
 
     def moves(self, edges: Edges) -> list[str]:
+        """Return the name of each move."""
         return list(map(self.puzzle.describe_move, ints(edges.sources), ints(edges.targets)))
 
     def _ranges(self) -> Iterator[Rows]:

@@ -41,6 +41,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Self:
+        """Return the settings from the environment; the inverse of `to_environment`."""
         plain = json.loads(os.environ[SETTINGS])
         sequences = {name: tuple(plain[name]) for name in ("names", "puzzles")}
         return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})

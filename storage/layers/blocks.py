@@ -42,6 +42,7 @@ class Coded(NamedTuple):
 
     @classmethod
     def empty(cls, layout: Layout) -> "Coded":
+        """Return no blocks."""
         nothing = np.empty(0, dtype=np.int64)
         return cls(layout.empty(0), nothing, nothing, memoryview(b""))
 

@@ -115,6 +115,7 @@ class Spill:
             raise self._broken(number) from error
 
     def forget_below(self, first: int) -> None:
+        """Remove the files of the ranges before range `first`."""
         self.keep(self.files.beyond(first))
 
     def keep(self, files: SpillFiles) -> None:

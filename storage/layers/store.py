@@ -98,6 +98,7 @@ class RunStore(Ledger):
         return [_block(*entry) for entry in entries]
 
     def decode(self, block: Block) -> Keys:
+        """Return the keys of a block; `DamagedError` if it is damaged."""
         try:
             return decode(block, self.layout)
         except DamagedError as error:

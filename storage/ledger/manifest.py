@@ -112,6 +112,7 @@ class State:
     lost_sessions: int = 0
 
     def become(self, status: Status, reason: str = "", steps: tuple[Step, ...] = ()) -> "State":
+        """Return the state with another status."""
         return replace(self, status=status, reason=reason, steps=steps)
 
     def as_dict(self) -> dict[str, Any]:

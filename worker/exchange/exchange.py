@@ -102,6 +102,7 @@ class Exchange:
             self._coded_bytes += len(coded.data)
 
     def spill(self) -> None:
+        """Write all coded blocks to the spill files."""
         with self._lock:
             self._spill_coded()
 

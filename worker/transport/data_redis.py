@@ -43,6 +43,7 @@ class DataRedis:
 
     @property
     def lives(self) -> bool:
+        """Return whether its process lives."""
         return self._process.poll() is None
 
     def revive(self) -> None:

@@ -24,6 +24,7 @@ class Forked:
         return self._process.exitcode
 
     def poll(self) -> int | None:
+        """Return the exit code, or ``None`` while the process lives."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -34,6 +35,7 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
+        """Send a signal, if the process lives."""
         # A child of a fork server can be gone before the server has told its exit code.
         if self.poll() is None:
             with suppress(ProcessLookupError):

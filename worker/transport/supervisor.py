@@ -79,6 +79,7 @@ class Supervisor:
             self._workers.append(self._start_in(len(self._workers)))
 
     def names(self) -> set[str]:
+        """Return the names of the workers whose processes live."""
         return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
 
     def run(self) -> None:

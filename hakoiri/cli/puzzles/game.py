@@ -56,14 +56,17 @@ class Game:
 
     @property
     def here(self) -> "Key":
+        """Return the configuration on the board."""
         return self.path[-1]
 
     @property
     def solved(self) -> bool:
+        """Return whether it is a goal."""
         return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
 
     @property
     def moves(self) -> list[str]:
+        """Return the names of all moves so far."""
         return self.puzzle.describe_moves(self.path)
 
     def press(self, key: Press | str) -> None:

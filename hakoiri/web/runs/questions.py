@@ -72,6 +72,7 @@ class Question:
 
     @property
     def is_running(self) -> bool:
+        """Return whether a process answers it."""
         return holder_of(self.folder) is not None
 
     @property
@@ -102,6 +103,7 @@ class Question:
 
     @property
     def file(self) -> Path:
+        """Return the path of its file."""
         return self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
