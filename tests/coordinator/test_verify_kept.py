@@ -64,6 +64,14 @@ def directory(options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeyp
     return found
 
 
+@pytest.fixture
+def copied(options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a run that hosts keep, each range at two of them."""
+    hosts.copies, found = 2, new_run(tmp_path, options)
+    driven(found, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+    return found
+
+
 TOYS = [(*each, directed) for each in LAYOUTS for directed in ("no", "yes")]
 
 
@@ -95,14 +103,10 @@ def test_what_hosts_keep_is_looked_at_there(
 
 
 @toys("gone", "", "a", "c")
-def test_keys_are_looked_for_at_the_hosts_of_their_ranges(
-    gone: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hosts.copies, directory = 2, new_run(tmp_path, options)
-    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
+def test_keys_are_looked_for_at_the_hosts_of_their_ranges(gone: str, copied: Path, hosts: NearHosts) -> None:
     if gone:
         hosts.lose(gone)
-    with RunStore(directory) as run:
+    with RunStore(copied) as run:
         kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
         run.elsewhere = lambda: kept
         layers = {record.depth: run.layer(record.depth) for record in run.layer_records() if record.hosted}
@@ -186,11 +190,9 @@ def test_a_check_goes_on_when_a_host_is_started_again(
 
 @toys("wrong", "lost", "broken")
 def test_wrong_copies_are_found(
-    wrong: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wrong: str, copied: Path, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts.copies, directory = 2, new_run(tmp_path, options)
-    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
-    assert checked(directory, monkeypatch).faults == []
+    assert checked(copied, monkeypatch).faults == []
     hosts.restart("b")
     [part] = tmp_path.glob("hosts/b/run-*")
     with RunStore(part / COPIES_FOLDER, writable=True) as store:
@@ -201,7 +203,7 @@ def test_wrong_copies_are_found(
         if wrong == "broken":
             store.stage(BLOCKS, name, bytes(value))
         store.commit(store.state)
-    [said, *_] = checked(directory, monkeypatch).faults
+    [said, *_] = checked(copied, monkeypatch).faults
     assert said.startswith("host b: " if wrong == "broken" else "layer ")
     assert "damaged" in said or said.endswith("its copies differ from the originals")
 
@@ -250,11 +252,9 @@ def test_threads_may_look_for_keys_at_the_same_time(options: dict[str, str], dir
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_a_host_that_goes_in_the_midst_of_a_check_is_done_without(
-    options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copied: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "_SECONDS", 0.0)
-    hosts.copies, directory = 2, new_run(tmp_path, options)
-    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
 
     def lose(task: str, host: str, request: HostRequest) -> None:
         if task == "host-check" and request.round == 1 and not hosts.gone:
@@ -263,7 +263,7 @@ def test_a_host_that_goes_in_the_midst_of_a_check_is_done_without(
 
     hosts.then = lose
     hosts.asked.clear()
-    assert checked(directory, monkeypatch).faults == []
+    assert checked(copied, monkeypatch).faults == []
     assert len(hosts.gone) == 1
     assert hosts.asked["host-give"] > 0
 
@@ -280,13 +280,11 @@ def test_a_repair_of_what_hosts_keep_leaves_it_as_it_is(
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
 def test_while_a_host_is_away_copies_are_looked_at(
-    options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copied: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts.copies, directory = 2, new_run(tmp_path, options)
-    driven(directory, resources_of(monkeypatch, options["layout"], 60.0), Notes())
     hosts.lose("a")
     hosts.asked.clear()
-    assert checked(directory, monkeypatch).faults == []
+    assert checked(copied, monkeypatch).faults == []
     assert hosts.asked["host-check"] == 0 < hosts.asked["host-give"]
 
 
