@@ -25,7 +25,7 @@ from hakoiri.worker.graphs.lanes import look_from, narrowed, pairs_at
 from hakoiri.worker.graphs.searches import Graph, eccentricities_of
 from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
 from hakoiri.worker.layers.bloom import may_hold
-from hakoiri.worker.layers.deriving import audit, derive
+from hakoiri.worker.layers.deriving import derive
 from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.partition import scatter
 from hakoiri.worker.nakuron import tilting
@@ -177,7 +177,6 @@ _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
-    "audit": audit,
     "before": sift_before,
     "derive": derive,
     "diameters": diameters,

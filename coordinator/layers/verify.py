@@ -61,11 +61,11 @@ class LayersVerifier(Check):
         self._check_state()
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
-        size = self.store.layer_record(depth).size
-        if depth in self.kept and not self.full:
-            self.report.sampled = self.report.sampled or size > SAMPLE_PER_LAYER
-            return iter([self.kept[depth]])
-        return self.sampled(self.store.blocks(depth), size, SAMPLE_PER_LAYER, depth)
+        if self.full:
+            return self.store.blocks(depth)
+        sample, size = self.audited[depth].sample, self.store.layer_record(depth).size
+        self.report.sampled = self.report.sampled or size > len(sample)
+        return iter([sample])
 
     def _derived(self, depth: Depth) -> Iterator[Moves]:
         """The keys of a layer that are looked at, with their moves."""
@@ -185,9 +185,8 @@ class LayersVerifier(Check):
         state, found = self.store.state, Explored.of(self.store.state)
         if (total := sum(record.size for record in records)) != found.configurations:
             self.report.fault(f"the state counts {found.configurations} configurations, the layers have {total}")
-        for record in (each for each in records if each.depth not in self.kept):
-            goals = sum(int(np.count_nonzero(self.puzzle.is_goal(keys))) for keys in self.store.blocks(record.depth))
-            if goals != record.goals:
+        for record in records:
+            if (goals := self.audited[record.depth].goals) != record.goals:
                 self.report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
         self._check_nearest_goal(records)
         if state.status == "complete" and state.digest != chain(record.digest for record in records):

@@ -9,10 +9,8 @@ import numpy as np
 from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.keys.layout import Keys, ints
-from hakoiri.puzzles.keys.order import sort_keys
-from hakoiri.storage.layers.audit import LayerSums
-from hakoiri.storage.layers.digest import mixed
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.worker.errors import PayloadError
@@ -21,17 +19,17 @@ from hakoiri.worker.tasks import Array
 
 
 class KeptLayers(NamedTuple):
-    """The result of a check: the faults of the layers that hosts keep, and a sample of each layer."""
+    """The result of a check: the faults of the layers that hosts keep, and what is to be compared with the rules."""
 
     faults: list[str]
-    samples: dict[Depth, Keys]
+    audited: dict[Depth, Audited]
 
 
 class _Answer(NamedTuple):
     """The last answer of a host. `broken` are the depths of layers with faults.
 
     `figures` has for each layer [size, two lanes of the digest, goals], `copies` the same of copies, without goals.
-    `duplicate` is a key that occurs in two layers, if one does; `samples` has one of each layer.
+    `duplicate` is a key that occurs in two layers, if one does; `candidates` are those of the sample of each layer.
     """
 
     faults: list[str]
@@ -39,42 +37,39 @@ class _Answer(NamedTuple):
     figures: Array
     copies: Array
     duplicate: Keys
-    samples: list[Keys]
+    candidates: list[Keys]
 
 
 def check_kept(
-    store: RunStore, keepers: Keepers, others: Keys, seed: int, sample: int, context: ComputeContext
+    store: RunStore, keepers: Keepers, others: Keys, sample: Sample, context: ComputeContext
 ) -> KeptLayers:  # fmt: skip
     """Have all hosts of a run check their parts, in which none of the increasing keys `others` may occur.
 
-    The samples have `sample` keys chosen by `seed`, or all of a smaller layer. Raises as `HostPool.insist`, and
-    `ElsewhereError` where a host is away.
+    Raises as `HostPool.insist`, and `ElsewhereError` where a host is away.
     """
     records = [record for record in store.layer_records() if record.hosted]
     if not records:
         return KeptLayers([], {})
-    common = {"first": records[0].depth, "seed": seed, "sample": sample}
+    common = {"first": records[0].depth, "seed": sample.seed, "sample": sample.wanted}
     ask = partial(_checked, keepers, records[-1].depth, common, others, context)
     told = keepers.pool.insist("the check", ask)
     answers = [_read(host, arrays, len(records), store) for host, arrays in told.items()]
     faults = [fault for each in answers for fault in each.faults]
-    faults += [_duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
+    faults += [duplicate_fault(store, each.duplicate) for each in answers if len(each.duplicate)]
     own: Array = np.add.reduce([each.figures for each in answers])
     copies: Array = np.add.reduce([each.copies for each in answers])
     for number, record in enumerate(records):
         # Of a layer that is damaged somewhere the sums say nothing.
         if not any(record.depth in each.broken for each in answers):
             faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(keepers) else [])
-    samples = zip(*(each.samples for each in answers), strict=True)
-    chosen = [_chosen(np.concatenate(parts), seed, sample) for parts in samples]
-    return KeptLayers(faults, dict(zip([record.depth for record in records], chosen, strict=True)))
+    candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))
+    audited = map(Audited, own[:, 3].tolist(), map(sample.of, candidates))
+    return KeptLayers(faults, dict(zip([record.depth for record in records], audited, strict=True)))
 
 
 def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterator[str]:
-    size, one, two, goals = own
+    size, one, two, _ = own
     yield from LayerSums(record.depth, size, (one, two)).faults(record)
-    if goals != record.goals:
-        yield f"layer {record.depth} has {goals} goals, its record says {record.goals}"
     if copies and copies != own[:3]:
         yield f"layer {record.depth}: its copies differ from the originals"
 
@@ -83,11 +78,6 @@ def _has_copies(keepers: Keepers) -> bool:
     """Return whether all ranges have copies."""
     dealt = keepers.dealt
     return bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
-
-
-def _duplicate_fault(store: RunStore, key: Keys) -> str:
-    where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, key)[0]]
-    return f"configuration {ints(key)[0]:#x} stands in layers {', '.join(map(str, where))}"
 
 
 def _checked(
@@ -116,15 +106,9 @@ def _read(host: str, arrays: list[Array], layers: int, store: RunStore) -> _Answ
         known = all((each.shape, each.dtype) == (shape, np.dtype(kind)) for each, shape, kind in expected)
         known = known and store.layout.holds(duplicate) and len(duplicate) < 2 and store.layout.holds(keys)
         if known and int(counts.min(initial=0)) == 0 and int(counts.sum()) == len(keys):
-            checked, samples = read_answer(HostChecked, told), np.split(keys, np.cumsum(counts)[:-1])
+            checked, candidates = read_answer(HostChecked, told), np.split(keys, np.cumsum(counts)[:-1])
             faults = [f"host {host}: {fault}" for fault in checked.faults]
-            return _Answer(faults, checked.broken, figures, copies, duplicate, samples)
+            return _Answer(faults, checked.broken, figures, copies, duplicate, candidates)
     except ValueError:
         pass
     raise PayloadError(f"the answer of host {host} is not readable: its arrays have wrong shapes or types")
-
-
-def _chosen(keys: Keys, seed: int, sample: int) -> Keys:
-    """Return the keys that the hash of a sample puts lowest, in increasing order."""
-    keys = keys[np.argsort(mixed(keys, seed), kind="stable")[:sample]]
-    return sort_keys(keys.copy())

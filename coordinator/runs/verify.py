@@ -4,12 +4,10 @@ Here is what all runs have in common: checksums, digests, order and disjointness
 kind's own (`coordinator.session.job.Job.verify`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from hakoiri.coordinator.executors.opening import open_context, open_keepers, open_store, redis_of_hosts
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
@@ -17,22 +15,16 @@ from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
-from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError, ElsewhereError
-from hakoiri.storage.layers.audit import check_disjoint, check_layer
-from hakoiri.storage.layers.blocks import join_blocks
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
+from hakoiri.storage.layers.audit import Audited, LayersAudit, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.tasks import Arrays
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.executors.hosts import Keepers
 
-#: Blocks that are looked at in one chunk: some megabytes.
-_BLOCKS_AT_ONCE = 64
 #: Bytes of keys of layers that lie here that are sent to hosts, so that these see that theirs have none of them.
 _MOST_SENT = 1 << 26
 
@@ -65,17 +57,11 @@ def verify_run(
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
         keepers = _living_keepers(store, context)
         home = [depth for depth in depths if keepers is None or not _is_hosted(store, depth)]
-        for depth in home:
-            report.count("layers")
-            for fault in _faults_of(context, store, depth):
-                report.damage(fault)
-            context.tell(Progress(depth + 1, len(depths), "layers checked"))
+        audited = _check_here(store, home, context, report)
         if not report.ok:
             return report
-        for fault in check_disjoint(store, home, context.shares.layer_bytes // store.layout.bytes):
-            report.fault(fault)
         try:
-            kept = _check_at_hosts(store, keepers, home, context, report) if keepers else {}
+            audited |= _check_at_hosts(store, keepers, home, context, report) if keepers else {}
         except ElsewhereError:
             if keepers is None or not keepers.dealt.copies:
                 raise
@@ -84,7 +70,7 @@ def verify_run(
         if report.cause == "damage":
             return report
         try:
-            job.verify(job.check_class(store, context, full, report, kept))
+            job.verify(job.check_class(store, context, full, report, audited))
         except DamagedError as error:
             report.damage(str(error))
     return report
@@ -103,10 +89,27 @@ def _is_hosted(store: RunStore, depth: Depth) -> bool:
     return False
 
 
+def _check_here(store: RunStore, depths: list[Depth], context: ComputeContext, report: Report) -> dict[Depth, Audited]:
+    """Read these layers and report what is wrong; return them if nothing is."""
+    audit = LayersAudit(store, depths, context.puzzle.is_goal, _sample(report))
+    ranges = audit.ranges(context.shares.layer_bytes // store.layout.bytes, context.local.workers)
+    for done, _ in enumerate(context.local.each("check", audit.check, ranges), 1):
+        context.tell(Progress(done, len(ranges), "key ranges checked"))
+    audit.finish()
+    report.count("layers", len(depths))
+    for fault in audit.faults:
+        report.damage(fault)
+    if not report.ok:
+        return {}
+    if len(audit.duplicate):
+        report.fault(duplicate_fault(store, audit.duplicate))
+    return audit.audited
+
+
 def _check_at_hosts(
     store: RunStore, keepers: "Keepers", home: list[Depth], context: ComputeContext, report: Report
-) -> Mapping[Depth, Keys]:  # fmt: skip
-    """Have hosts check the layers that they keep, beside those at `home`; return a sample of each of their layers."""
+) -> Mapping[Depth, Audited]:  # fmt: skip
+    """Have hosts check the layers that they keep, beside those at `home`; return their layers."""
     # Here, because rq takes a tenth of a second to import.
     from hakoiri.coordinator.layers.verify_kept import check_kept
 
@@ -114,38 +117,13 @@ def _check_at_hosts(
     if sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
         others += map(store.layer, home)
     else:
-        together = context.shares.layer_bytes // store.layout.bytes
-        for fault in check_disjoint(store, list(range(store.state.depth + 1)), together):
-            report.fault(fault)
-    faults, samples = check_kept(store, keepers, merge(others, []), report.seed, SAMPLE_PER_LAYER, context)
-    report.count("layers", len(samples))
+        _check_here(store, list(range(store.state.depth + 1)), context, report)
+    faults, audited = check_kept(store, keepers, merge(others, []), _sample(report), context)
+    report.count("layers", len(audited))
     for fault in faults:
         report.damage(fault)
-    return samples
+    return audited
 
 
-def _faults_of(context: ComputeContext, store: RunStore, depth: Depth) -> Iterable[str]:
-    """The faults of one stored layer; a large one is looked at in chunks first, which say whether there are any."""
-    with suppress(DamagedError):
-        record = store.layer_record(depth)
-        if context.budget.distributes(record.size):
-            size, lanes = 0, NOTHING
-            for _, (found,) in context.executor.map("audit", _blocks_of(store, depth)):
-                context.control.check()
-                if not len(found):
-                    break
-                size, lanes = size + int(found[0]), add_lanes(lanes, (int(found[1]), int(found[2])))
-            else:
-                if (size, digest_text(lanes)) == (record.size, record.digest):
-                    return []
-    return check_layer(store, depth)
-
-
-def _blocks_of(store: RunStore, depth: Depth) -> Iterator[Arrays]:
-    """The blocks of a layer, some of them at a time, for the task ``audit``."""
-    firsts = store.first_keys(depth)
-    for begin in range(0, len(firsts), _BLOCKS_AT_ONCE):
-        end = begin + _BLOCKS_AT_ONCE
-        coded = join_blocks(store.coded(depth, firsts[begin:end]), store.layout)
-        data = np.frombuffer(coded.data, dtype=np.uint8)
-        yield [np.array([depth]), store.layout.pack(firsts[begin : end + 1]), coded.counts, coded.lengths, data]
+def _sample(report: Report) -> Sample:
+    return Sample(report.seed, SAMPLE_PER_LAYER)

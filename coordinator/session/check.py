@@ -16,6 +16,7 @@ from hakoiri.puzzles.checks import disagreement
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.audit import Audited
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress, State
 from hakoiri.worker.layers.kernels import split
@@ -91,14 +92,14 @@ class Report:
 class Check(Session):
     """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
 
-    `kept` has samples of the layers of which hosts have checked all blocks and goals.
+    `audited` has all layers, whose blocks are sound.
     """
 
     def __init__(
-        self, store: RunStore, context: ComputeContext, full: bool, report: Report, kept: Mapping[Depth, Keys]
+        self, store: RunStore, context: ComputeContext, full: bool, report: Report, audited: Mapping[Depth, Audited]
     ) -> None:  # fmt: skip
         super().__init__(store, context)
-        self.full, self.report, self.kept = full, report, kept
+        self.full, self.report, self.audited = full, report, audited
 
     def check(self) -> None:
         """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""

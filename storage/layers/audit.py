@@ -1,21 +1,30 @@
-"""The part of `verify` that needs no rules of a puzzle: checksums, digests, order, disjointness."""
+"""The part of `verify` that needs no rules of a puzzle but its goals: checksums, digests, order, disjointness.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+All layers are read together, one key range after the other, so that each block is read once or twice.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
-from hakoiri.puzzles.keys.order import equal_neighbours, is_increasing, sort_keys
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask, key_at
+from hakoiri.puzzles.keys.order import equal_neighbours, is_increasing, slice_between, sort_keys
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, digest_text, lanes_of
+from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, digest_text, lanes_of, mixed
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
-#: Keys that are compared at once at most. For the 3x4 tiles: 5.0 s of processor time and 274 MB; with four times as
-#: many 5.7 s and 556 MB, with all 10.0 s and 1.9 GB.
+#: Keys that are compared at once at most, by all threads. For the 3x4 tiles: 5.0 s of processor time and 274 MB; with
+#: four times as many 5.7 s and 556 MB, with all 10.0 s and 1.9 GB.
 _MOST_TOGETHER = 1 << 23
+#: Faults reported of one layer.
+_MOST_FAULTS = 10
+#: The bound of a sample is set for so many times the wanted keys, so that it has too few of them once in 1e40 times.
+_MARGIN = 4
 
 
 @dataclass
@@ -38,6 +47,129 @@ class LayerSums:
             yield f"layer {self.depth}: its keys have the digest {digest}, its record says {record.digest}"
 
 
+class Sample(NamedTuple):
+    """A sample of each layer: the `wanted` keys of it that a hash with `seed` puts lowest, or all of a smaller one."""
+
+    seed: int
+    wanted: int
+
+    def candidates(self, keys: Keys, size: int) -> Keys:
+        """Return those of some keys of a layer of `size` keys that may belong to its sample."""
+        if size <= _MARGIN * self.wanted:
+            return keys
+        return keys[mixed(keys, self.seed) < np.uint64((_MARGIN * self.wanted << 64) // size)]
+
+    def of(self, candidates: Keys) -> Keys:
+        """Return the sample, increasing, given the candidates of all parts of a layer in any order."""
+        lowest = np.argsort(mixed(candidates, self.seed), kind="stable")[: self.wanted]
+        return sort_keys(candidates[lowest])
+
+
+class Audited(NamedTuple):
+    """A sound layer: the number of its goals, and a sample of its keys, increasing."""
+
+    goals: int
+    sample: Keys
+
+
+@dataclass
+class LayerAudit:
+    """The result for one layer; `record` is ``None`` where that is damaged. `candidates` are those of its sample."""
+
+    depth: Depth
+    sums: LayerSums
+    record: LayerRecord | None = None
+    goals: int = 0
+    candidates: list[Keys] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, text: str) -> None:
+        """Add a fault."""
+        if len(self.faults) < _MOST_FAULTS and text not in self.faults:
+            self.faults.append(text)
+
+
+class LayersAudit:
+    """A check of the layers `depths` of a store against their records and each other.
+
+    `others` are increasing keys of layers elsewhere, which must not occur in these. The results are complete when
+    `check` was called for each of the ranges, and then `finish`: `layers`, and `duplicate`, which holds the least
+    key that stands in two layers, if there is one.
+    """
+
+    def __init__(
+        self, store: RunStore, depths: list[Depth], is_goal: Callable[[Keys], Mask], sample: Sample,
+        others: Keys | None = None,
+    ) -> None:  # fmt: skip
+        self._store, self._is_goal, self._sample = store, is_goal, sample
+        self._others = store.layout.empty(0) if others is None else others
+        self._lock = threading.Lock()
+        self.duplicate = store.layout.empty(0)
+        self.layers = [LayerAudit(depth, LayerSums(depth)) for depth in depths]
+        for layer in self.layers:
+            try:
+                layer.record = store.layer_record(layer.depth)
+                store.require_whole(layer.depth)
+            except DamagedError as error:
+                layer.fault(described(error, store))
+
+    def ranges(self, together: int, threads: int = 1) -> list[tuple[Key, Key]]:
+        """Return key ranges, cut where blocks begin; those of all `threads` have about `together` keys."""
+        readable = [layer.depth for layer in self.layers if layer.record is not None]
+        return list(pairwise(key_ranges(self._store, readable, min(together, _MOST_TOGETHER) // threads)))
+
+    def check(self, bounds: tuple[Key, Key]) -> None:
+        """Check the keys low <= key < high of all layers. Any thread may do so."""
+        found = [slice_between(self._others, *bounds)]
+        for layer in self.layers:
+            if layer.record is not None:
+                try:
+                    found.append(self._checked(layer, layer.record, *bounds))
+                except DamagedError as error:
+                    layer.fault(described(error, self._store))
+        twice = equal_neighbours(sort_keys(np.concatenate(found)))[:1]
+        with self._lock:
+            self.duplicate = sort_keys(np.concatenate([self.duplicate, twice]))[:1]
+
+    def _checked(self, layer: LayerAudit, record: LayerRecord, low: Key, high: Key) -> Keys:
+        """Return the keys of a layer in a range, after a look at them."""
+        keys = self._store.slice(layer.depth, low, high)
+        in_order = is_increasing(keys)
+        goals = int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
+        candidates = self._sample.candidates(keys, record.size)
+        with self._lock:
+            layer.sums.add(keys)
+            layer.goals += goals
+            layer.candidates.append(candidates)
+            if not in_order:
+                layer.fault(f"layer {layer.depth}: its keys are not strictly increasing")
+        return keys
+
+    def finish(self) -> None:
+        """Compare the sums of each layer that has no other fault with its record."""
+        for layer in self.layers:
+            if layer.record is not None and not layer.faults:
+                layer.faults += layer.sums.faults(layer.record)
+
+    @property
+    def faults(self) -> list[str]:
+        """The faults of all layers."""
+        return [fault for layer in self.layers for fault in layer.faults]
+
+    @property
+    def audited(self) -> dict[Depth, Audited]:
+        """The layers, which must be sound."""
+        empty = self._store.layout.empty(0)
+        samples = ((each, np.concatenate([empty, *each.candidates])) for each in self.layers)
+        return {each.depth: Audited(each.goals, self._sample.of(keys)) for each, keys in samples}
+
+
+def duplicate_fault(store: RunStore, key: Keys) -> str:
+    """Return the fault of a key that stands in two layers."""
+    where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, key)[0]]
+    return f"configuration {key_at(key, 0):#x} stands in layers {', '.join(map(str, where))}"
+
+
 def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
     """The faults of one stored layer: broken blocks, keys out of order, a size or digest unlike its record."""
     sums, last, in_order = LayerSums(depth), -1, True
@@ -55,23 +187,14 @@ def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
     yield from sums.faults(record)
 
 
-def check_disjoint(store: RunStore, depths: list[Depth], together: int) -> Iterator[str]:
-    """A fault for the least configuration that stands in two of the layers `depths`, which must be sound.
-
-    Looks at all layers together, one key range after the other, each of about `together` keys.
-    """
-    for low, high in pairwise(key_ranges(store, depths, together)):
-        keys: Keys = np.concatenate([store.slice(depth, low, high) for depth in depths])
-        twice = equal_neighbours(sort_keys(keys))
-        if len(twice):
-            where = [depth for depth in depths if store.contains(depth, twice[:1])[0]]
-            yield f"configuration {key_at(twice, 0):#x} stands in layers {', '.join(map(str, where))}"
-            return
-
-
 def key_ranges(store: RunStore, depths: list[Depth], together: int) -> list[Key]:
     """Return the bounds of key ranges of about `together` keys of all these layers, cut where blocks begin."""
     keys = sum(store.layer_record(depth).size for depth in depths)
     firsts = sorted(first for depth in depths for first in store.first_keys(depth))
-    step = max(1, len(firsts) * min(together, _MOST_TOGETHER) // max(1, keys))
+    step = max(1, len(firsts) * together // max(1, keys))
     return sorted({0, *firsts[step::step], store.layout.greatest + 1}) if firsts else []
+
+
+def described(error: DamagedError, store: RunStore) -> str:
+    """Return the text of an error without the name of the run."""
+    return str(error).removeprefix(f"run {store.directory.name}: ")

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
-from hakoiri.puzzles.keys.order import is_increasing
-from hakoiri.storage.layers.audit import check_disjoint, check_layer, key_ranges
+from hakoiri.puzzles.keys.order import is_increasing, members
+from hakoiri.storage.layers.audit import check_layer, key_ranges
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CLOSED, number_key
-from tests.support.stores import commit_layers, entries_of, manifest, random_layers
+from tests.support.stores import SAMPLE, audited, commit_layers, entries_of, manifest, random_layers
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
@@ -41,7 +41,13 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
             assert list(check_layer(store, depth)) == []
         assert [record.depth for record in store.layer_records()] == list(range(len(layers)))
         for together in (1, 1_000, 1 << 30):
-            assert list(check_disjoint(store, list(range(len(layers))), together)) == []
+            audit = audited(store, together)
+            assert audit.faults == audit.duplicate.tolist() == []
+            for depth, layer in enumerate(layers):
+                goals, sample = audit.audited[depth]
+                assert goals == len(layer)
+                assert (sample == layer[members(sample, layer)]).all()
+                assert len(sample) == min(len(layer), SAMPLE.wanted)
 
 
 def test_layers_are_compared_in_ranges_of_about_as_many_keys_as_there_is_room_for() -> None:

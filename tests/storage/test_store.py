@@ -26,7 +26,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Layout
+from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Layout, ints
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import (
     DamagedError,
@@ -38,7 +38,7 @@ from hakoiri.storage.errors import (
     RunHeldError,
     StorageError,
 )
-from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger import lock
 from hakoiri.storage.ledger.ledger import Ledger, create_run
@@ -69,7 +69,7 @@ from hakoiri.storage.results.census import (
 )
 from tests.support.reading import ROOT
 from tests.support.refusals import refused
-from tests.support.stores import commit_layers, manifest, random_layers
+from tests.support.stores import audited, commit_layers, manifest, random_layers
 
 
 @pytest.fixture
@@ -550,10 +550,13 @@ def test_checks_see_wrong_layers(directory: Path) -> None:
         wrong = store.put_layer(2, one + np.uint32(1), goals=0)
         store.stage_record(LAYERS, number_key(2), replace(wrong, size=4, digest="0" * 32).as_dict())
         store.commit(replace(store.state, depth=2))
-        assert list(check_disjoint(store, [0, 1], 100)) == ["configuration 0x9 stands in layers 0, 1"]
-        faults = "; ".join(check_layer(store, 2))
-        assert "3 configurations on disk, 4 in its record" in faults
-        assert f"digest {wrong.digest}" in faults
+        audit = audited(store, 100)
+        assert ints(audit.duplicate) == [9]
+        assert duplicate_fault(store, audit.duplicate) == "configuration 0x9 stands in layers 0, 1"
+        for faults in (list(check_layer(store, 2)), audit.faults):
+            assert len(faults) == 2
+            assert "3 configurations on disk, 4 in its record" in faults[0]
+            assert f"digest {wrong.digest}" in faults[1]
         with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, its record says 4"):
             store.layer(2)
 

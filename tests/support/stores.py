@@ -6,10 +6,24 @@ from pathlib import Path
 import numpy as np
 
 from hakoiri.puzzles.keys.layout import Keys, Layout, layout_of
+from hakoiri.storage.layers.audit import LayersAudit, Sample
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Manifest
 from hakoiri.storage.names import FORMAT_VERSION, block_key
+
+#: The sample that `audited` takes of each layer.
+SAMPLE = Sample(seed=7, wanted=100)
+
+
+def audited(store: RunStore, together: int) -> LayersAudit:
+    """A finished audit of all layers of a run, in ranges of so many keys; all keys are goals."""
+    depths = list(range(store.state.depth + 1))
+    audit = LayersAudit(store, depths, lambda keys: np.ones(len(keys), dtype=np.bool_), SAMPLE)
+    for bounds in reversed(audit.ranges(together)):
+        audit.check(bounds)
+    audit.finish()
+    return audit
 
 
 def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:
