@@ -222,17 +222,20 @@ def goes_on(kept: int) -> str:
 
 
 class Keepers:
-    """The hosts that keep the run of `store`, its ranges as `dealt`: requests to all of them, or to some."""
+    """The hosts that keep the run of `store`, its ranges as `dealt`: requests to all of them, or to some.
 
-    def __init__(self, store: RunStore, pool: HostPool, dealt: Dealt) -> None:
-        self.pool, self.dealt, self._store = pool, dealt, store
+    Attribute `base`: the run, with the same ranges at the same hosts, among whose configurations layers are made.
+    """
+
+    def __init__(self, store: RunStore, pool: HostPool, dealt: Dealt, base: RunStore | None = None) -> None:
+        self.pool, self.dealt, self.base, self._store = pool, dealt, base, store
         self._attempts = count(1)
 
     @classmethod
-    def of(cls, store: RunStore, pool: HostPool) -> "Keepers":
+    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
         """Those that the run names."""
         fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
-        return cls(store, pool, Dealt(**all_fields(Dealt, fields)))
+        return cls(store, pool, Dealt(**all_fields(Dealt, fields)), base)
 
     def next_attempt(self) -> int:
         """The number of another attempt at what hosts do together."""
@@ -249,13 +252,13 @@ class Keepers:
         """
         dealt = self.dealt
         living = self.pool.await_all(dealt.hosts, dealt.dispensable()) if waits else self._require_living()
-        manifest = {**self._store.manifest.as_dict(), "settings": {}}
+        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self._away(away)
         depots = [depot_number(living[host].url) if host in living else MAIN for host in dealt.hosts]
         request = HostRequest(
             manifest, dealt.hosts, 0, depots, dealt.partition, dealt.owners, depth, memory=self.pool.memory,
-            copies=dealt.copies,
+            copies=dealt.copies, base=base,
         )  # fmt: skip
         asked = fields if fields is not None else {host: {} for host in dealt.hosts if host in living}
         requests = {
@@ -297,3 +300,8 @@ class Keepers:
     def _away(self, hosts: Collection[str]) -> ElsewhereError:
         text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
         return ElsewhereError(text, Step("host", "DIR"))
+
+
+def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
+    """The manifest by which hosts know a run; empty if there is none."""
+    return {} if store is None else {**store.manifest.as_dict(), "settings": {}}

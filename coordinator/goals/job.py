@@ -12,6 +12,7 @@ from hakoiri.coordinator.runs.belonging import open_base, require_base
 from hakoiri.coordinator.session.job import Job, Request
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -28,8 +29,8 @@ class Hardest(Job):
 
     @classmethod
     def by_hosts(cls, puzzle: Puzzle) -> bool:
-        # Else its layers are not made forwards.
-        return puzzle.undirected
+        # Else its layers are filtered out of all that is left.
+        return puzzle.undirected or isinstance(puzzle, Reversible)
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]

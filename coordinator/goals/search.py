@@ -30,12 +30,13 @@ from hakoiri.coordinator.steps.filtering import (
     stored_run,
 )
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.digest import Lanes, add_lanes, lanes_in
 from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.worker.errors import WorkerError
 
 #: Layers of a run that is read once for each: a pass took 8 ns a configuration of peg solitaire, to look up all moves
 #: of one 3 us.
@@ -60,10 +61,21 @@ class GoalSearch(LayeredSearch):
 
     def __init__(self, session: Session, base: RunStore) -> None:
         self._base, self._run = base, stored_run(base)
+        self._within = self._base_at_hosts(session)
         #: The layers to come, once they are known: where the moves fit in memory.
         self._backwards: Iterator[Keys] | None = None
         self._fits = True
         super().__init__(session, session.puzzle.start)
+
+    def _base_at_hosts(self, session: Session) -> RunStore | None:
+        """The run of the configurations, if hosts follow moves backwards among what they have of it."""
+        follows = isinstance(session.puzzle, Reversible) and not session.puzzle.undirected
+        begun, kept, run = session.store.keepers(), self._base.keepers(), self._base.directory.name
+        if follows and begun and not kept:
+            text = f"run {run} was brought home, and hosts have the first of its goal distances"
+            raise WorkerError(text, Step("collect", session.store.directory.name))
+        able = begun or (session.context.hosts is not None and session.store.state.depth < 0)
+        return self._base if follows and kept and able else None
 
     @property
     def total(self) -> None:
@@ -94,6 +106,11 @@ class GoalSearch(LayeredSearch):
         goals = layers_with_goals(self._base)
         if not goals.size:
             raise PuzzleError(f"run {self._base.directory.name} has no goal among its configurations")
+        if self._within is not None:
+            from hakoiri.coordinator.steps.hosted import Hosting
+
+            self._hosting = Hosting.begin_within(self._session, self._within)
+            return self._made_by_hosts(self._run.size)
         return self._made_by(FilterStep(self._session, 0, goals, Filter("goals"), [], self._pace))
 
     def _next(self, current: Layer) -> Layer:
@@ -102,6 +119,8 @@ class GoalSearch(LayeredSearch):
         self.state = self._session.commit_staged(self.state)
         if self.found.configurations == self._run.size:
             return HeldLayer([])
+        if self._hosting is not None:
+            return super()._next(current)
         retracts = self._retracts
         if not (retracts and self._few_passes) and (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))

@@ -108,6 +108,8 @@ class LayeredSearch:
     """
 
     figures: ClassVar[type[Explored]] = Explored
+    #: A run at hosts among whose configurations the layers are made, if any.
+    _within: RunStore | None = None
 
     def __init__(self, session: Session, start: Key) -> None:
         self._session, self._start = session, start
@@ -213,7 +215,7 @@ class LayeredSearch:
             return None
         from hakoiri.coordinator.steps.hosted import Hosting
 
-        return Hosting.begun(self._session)
+        return Hosting.begun(self._session, self._within)
 
     def _hosted(self, current: Layer) -> Layer | None:
         """The layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
@@ -233,8 +235,12 @@ class LayeredSearch:
             each = (StoredLayer(self.store, n, self.store.layer_record(n).size) for n in range(depth - 2, -1, -1))
             known = [current, *(self._older.layers() if self.puzzle.undirected else each)]
             self._hosting, self._older = Hosting.begin(self._session, depth, known), Previous(None)
+        return self._made_by_hosts(current.size)
+
+    def _made_by_hosts(self, expanded: int) -> Layer:
+        """The next layer, for which hosts expand so many configurations."""
         self._maker = "hosts"
-        record = self._hosting.make(depth, current.size)
+        record = self._hosting.make(self.state.depth + 1, expanded)
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.executors.opening import open_keepers
+from hakoiri.coordinator.runs.catalogue import base_of
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.puzzles.errors import Step
@@ -20,8 +21,8 @@ _PAUSE_SECONDS = 0.5
 
 
 def runs_kept_by(data: Path, host: str) -> list[Path]:
-    """Return the runs of which a host keeps layers."""
-    return [directory for directory in run_directories(data) if host in _keepers(directory)]
+    """Return the runs of which a host keeps layers; those that belong to others last, for their ranges follow."""
+    return sorted((run for run in run_directories(data) if host in _keepers(run)), key=lambda run: bool(base_of(run)))
 
 
 def leave_out(host: str, redis: str, kept: list[Path]) -> None:

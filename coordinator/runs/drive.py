@@ -102,7 +102,7 @@ def _require_hosts(job: Job, resources: Resources) -> None:
         raise PuzzleError("without hosts there are no copies", Step("give", "copies", "1"))
     if not job.by_hosts(job.puzzle):
         raise PuzzleError(
-            "hosts keep explorations, and goal distances where moves go both ways", Step("leave out", "hosts")
+            "hosts keep explorations, and goal distances where moves are known backwards", Step("leave out", "hosts")
         )
     if resources.redis is None:
         raise PuzzleError("hosts are asked over Redis", Step("change", "redis"))

@@ -8,8 +8,7 @@ Moves backwards lead to many configurations that the run has not found. A Bloom 
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from itertools import chain
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.layout import Keys, Layout
 from hakoiri.puzzles.keys.order import difference, sort_keys
 from hakoiri.storage.layers.bitmap import Words
-from hakoiri.storage.layers.readers import Layer, Source, StoredLayer, all_keys
+from hakoiri.storage.layers.readers import Layer, Layers, Source, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.exchange.shares import Shares
@@ -31,8 +30,6 @@ from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
-#: Keys by which it is judged what passes, at most.
-_SAMPLED = 1 << 14
 #: Keys put into a Bloom filter at a time.
 _FILTERED = 1 << 16
 
@@ -47,30 +44,16 @@ class Filter(NamedTuple):
     targets: Layer | None = None
 
 
-class StoredRun:
-    """The configurations of a finished run, in layers. Attribute `size`: how many there are."""
+class StoredRun(Layers):
+    """The configurations of a finished run, in layers."""
 
-    def __init__(self, layers: list[StoredLayer]) -> None:
-        self._layers = layers
-        self._bloom: Words | None = None
-        self.size = sum(layer.size for layer in layers)
-
-    def sample(self) -> Keys:
-        """Some keys of each layer."""
-        return self._sample
-
-    def between(self, low: Key, high: Key) -> Iterator[Keys]:
-        """The keys with low <= key < high, increasing within each batch.
-
-        Read layer by layer as they are taken, by whatever thread: there may be many layers, and nobody writes to them.
-        """
-        return chain.from_iterable(layer.between(low, high) for layer in self._layers)
+    _bloom: Words | None = None
 
     def bloom_filter(self, most_bytes: int) -> Words:
         """A Bloom filter of its keys, made once: later calls give the same."""
         if self._bloom is None:
             self._bloom = empty_filter(self.size, most_bytes)
-            for layer in self._layers:
+            for layer in self.layers:
                 for keys in layer.chunks(0, _FILTERED):
                     add(self._bloom, keys)
         return self._bloom
@@ -78,14 +61,9 @@ class StoredRun:
     def among(self, keys: Keys) -> Keys:
         """Those of some increasing keys that it has."""
         others = keys
-        for layer in self._layers:
+        for layer in self.layers:
             others = layer.exclude_from(others)
         return difference(keys, others)
-
-    @cached_property
-    def _sample(self) -> Keys:
-        found = np.concatenate([layer.sample() for layer in self._layers])
-        return found[:: -(-len(found) // _SAMPLED)]
 
 
 def stored_run(store: RunStore) -> StoredRun:

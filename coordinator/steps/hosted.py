@@ -5,7 +5,7 @@ each layer: expand at all hosts at once, then merge at all hosts; only figures c
       expanded in rounds: when all hosts have kept one it is recorded here, and a loss costs no more than the next one
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import cast
@@ -16,6 +16,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers, goes_on
 from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.base import MovedError, require_base
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.puzzles.errors import Step, counted
@@ -23,6 +24,7 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
 from hakoiri.storage.layers.readers import Layer, all_keys
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
 from hakoiri.worker.errors import PayloadError, WorkerError
@@ -66,13 +68,13 @@ class Hosting:
         self._sizes, self._behind = list[int](), 0.0
 
     @classmethod
-    def begun(cls, session: Session) -> "Hosting":
-        """Return the hosting of a run whose layers hosts keep already."""
+    def begun(cls, session: Session, base: RunStore | None) -> "Hosting":
+        """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
         if session.context.hosts is None:
             hosts = ", ".join(session.store.keepers())
             raise WorkerError(f"run {session.store.directory.name} is kept by {hosts}", Step("give", "hosts", "all"))
-        hosting = cls(session, Keepers.of(session.store, session.context.hosts))
-        if session.context.hosts.copies > 1:
+        hosting = cls(session, Keepers.of(session.store, session.context.hosts, base))
+        if session.context.hosts.copies > 1 and base is None:
             hosting._moving.begin_copies()
         return hosting
 
@@ -88,6 +90,25 @@ class Hosting:
         dealt = hosting._keepers.dealt
         session.store.stage_record(META, HOSTS_KEY, asdict(dealt))
         session.observer.note(f"layers from {depth} on are kept by {', '.join(dealt.hosts)}")
+        return hosting
+
+    @classmethod
+    def begin_within(cls, session: Session, base: RunStore) -> "Hosting":
+        """Have the hosts of the finished run `base` begin one whose layers lie within it, with the same ranges; staged.
+
+        Layer 0 is still to be made, of all that the base run has.
+        """
+        pool = cast(HostPool, session.context.hosts)
+        dealt = Keepers.of(base, pool).dealt
+        # A copy of a range is of use only to a host that has one of the same range of the base run.
+        copies = dealt.copies if pool.copies > 1 and not dealt.due else []
+        hosting = cls(session, Keepers(session.store, pool, replace(dealt, copies=copies, due=[], left=[]), base))
+        try:
+            pool.insist("the beginning", partial(hosting._keepers.ask, "host-take", 0))
+        except HostGoneError as gone:
+            raise WorkerError(str(gone), Step("drain", gone.host)) from gone
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._keepers.dealt))
+        session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
         return hosting
 
     @classmethod
@@ -118,11 +139,13 @@ class Hosting:
                 return self._made_and_copied(depth, expanded)
             except HostGoneError as gone:
                 self._moving.take_over(gone.host)
+            except MovedError as moved:
+                self._moving.follow(moved.dealt)
 
     def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
-        if monotonic() > self._looked + _LOOK_SECONDS:
+        if monotonic() > self._looked + _LOOK_SECONDS and self._keepers.base is None:
             self._let_come_and_go()
             self._looked = monotonic()
         work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
@@ -178,6 +201,8 @@ class Hosting:
         told = self._gone_back(depth, first)
         while not told or not all(answer.finished for answer in told.values()):
             told = self._told("host-expand", depth)
+            if self._keepers.base is not None:
+                require_base(self._keepers, self._keepers.base, [answer.within for answer in told.values()])
             self._round += 1
             if self._round > 1 or not all(answer.finished for answer in told.values()):
                 self._keep(depth, told, expanded)

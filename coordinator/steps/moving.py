@@ -79,6 +79,19 @@ class Moving:
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
         self._move(self._keepers.dealt, targets, self._keepers.dealt.moved(targets))
 
+    def follow(self, other: Dealt) -> None:
+        """Have ranges, and copies, move to where another run with the same ranges has them."""
+        dealt = self._keepers.dealt
+        self._note("moving ranges to where those of the other run are")
+        joined = dealt.joined_by([host for host in other.hosts if host not in dealt.hosts])
+        at = [joined.hosts.index(host) for host in other.hosts]
+        targets = [NOBODY if at[new] == old else at[new] for new, old in zip(other.owners, dealt.owners, strict=True)]
+        after, gone = joined.moved(targets), [host for host in dealt.hosts if host not in other.hosts]
+        for host in gone:
+            after = after.without(host)
+        self._move(joined, targets, replace(after, left=[*after.left, *gone]))
+        self.let_go(gone)
+
     def drain(self, host: str, others: Sequence[str]) -> None:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
         dealt = self._keepers.dealt

@@ -1,8 +1,9 @@
 """The readers of a layer, in memory or on disk: keys by number, keys between bounds, a sample."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,8 @@ from hakoiri.storage.names import BLOCKS
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
 _SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
+#: Keys by which several layers are judged, at most.
+_MOST_SAMPLED = 1 << 14
 #: Blocks read at a time.
 _AT_ONCE = 8
 
@@ -153,6 +156,30 @@ class StoredLayer:
             (block,) = map(self._store.decode, self._read(place, place + 1))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
+
+
+class Layers:
+    """The keys of some stored layers, which have none in common. Attribute `size`: how many there are."""
+
+    def __init__(self, layers: Sequence[StoredLayer]) -> None:
+        self.layers = layers
+        self.size = sum(layer.size for layer in layers)
+
+    def between(self, low: Key, high: Key) -> Iterator[Keys]:
+        """The keys with low <= key < high, increasing within each batch.
+
+        Read layer by layer as they are taken, by whatever thread: there may be many layers, and nobody writes to them.
+        """
+        return chain.from_iterable(layer.between(low, high) for layer in self.layers)
+
+    def sample(self) -> Keys:
+        """Some keys of each layer."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Keys:
+        found = np.concatenate([layer.sample() for layer in self.layers])
+        return found[:: -(-len(found) // _MOST_SAMPLED)]
 
 
 def all_keys(layer: Layer) -> Keys:

@@ -77,7 +77,9 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
         assert (context.hosts or "none") == wanted
 
 
-@pytest.mark.parametrize(("puzzle", "kinds"), [("hanoi", [Explore, Hardest]), ("gap", [Explore])])
+@pytest.mark.parametrize(
+    ("puzzle", "kinds"), [("hanoi", [Explore, Hardest]), ("gap", [Explore, Hardest]), ("nakuron", [Explore])]
+)
 def test_hosts_keep_explorations_and_what_follows_moves_from_the_goals(puzzle: str, kinds: list[type[Job]]) -> None:
     """Other runs look into layers that lie here."""
     assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts(PuzzleSpec(puzzle).build())] == kinds

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
@@ -36,6 +36,8 @@ _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
 #: What begins a step; reading must not disturb one.
 _STEPS = ("host-take", "host-expand", "host-back")
+#: What changes the layers that a host has of a finished run.
+_MOVES = ("host-take", "host-settle")
 
 
 class _NoGuard:
@@ -85,11 +87,10 @@ class Host:
         Raises `PayloadError` where the layer had better be begun anew, and storage errors.
         """
         request = HostRequest.of(chunk)
-        directory = self._directory_of(request)
+        directory = self._directory_of(request.manifest)
         with _named(directory.name, str(request.manifest.get("run"))):
             if task == "host-leave":
-                if part := self._parts.pop(directory, None):
-                    part.close()
+                self._close(directory)
                 shutil.rmtree(directory, ignore_errors=True)
                 return [as_array({})]
             if not directory.exists():
@@ -100,6 +101,10 @@ class Host:
                     raise TaskError(f"{text}: begin the run anew")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, depots, task in _STEPS)
+            if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):
+                part.look_within(self._base(request, puzzle, depots), request)
+            if task in _MOVES:
+                self._forget(part)
             answers: dict[str, Callable[[], list[Array]]] = {
                 "host-take": lambda: part.take(request, list(chunk[1:])),
                 "host-expand": lambda: part.expand(request, session),
@@ -118,7 +123,7 @@ class Host:
                 return answers[task]()
             except Exception:
                 # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
-                self._parts.pop(directory).close()
+                self._close(directory)
                 raise
 
     def close(self) -> None:
@@ -127,25 +132,41 @@ class Host:
             part.close()
         self._resources.close()
 
-    def _directory_of(self, request: HostRequest) -> Path:
+    def _directory_of(self, manifest: dict[str, Any]) -> Path:
         """Where the part of a run lies: two runs of one name, of two coordinators, have two places.
 
         IMPORTANT: the name comes from Redis, and must not lead out of the directory.
         """
-        digest = hashlib.sha256(pack_record(request.manifest, b"")).hexdigest()[:12]
-        readable = re.sub(r"[^\w-]", "-", str(request.manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
+        digest = hashlib.sha256(pack_record(manifest, b"")).hexdigest()[:12]
+        readable = re.sub(r"[^\w-]", "-", str(manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
         return self._directory / f"run-{readable}-{digest}"
 
     def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, begins: bool) -> Part:
         """The open part of a run; opened again where a step `begins` that may take another amount of memory."""
         part = self._parts.get(directory)
         if part is not None and begins and part.memory != request.memory:
-            self._parts.pop(directory).close()
+            self._close(directory)
             part = None
         if part is None:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
         return part
+
+    def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part | None:
+        """The open part of the run that goal distances belong to, if there is one."""
+        directory = self._directory_of(request.base)
+        return self._part(directory, request, puzzle, depots, begins=False) if directory.exists() else None
+
+    def _close(self, directory: Path) -> None:
+        """Close a part if it is open."""
+        if part := self._parts.pop(directory, None):
+            self._forget(part)
+            part.close()
+
+    def _forget(self, base: Part) -> None:
+        """Have whoever looks within a part that is changed or closed look again."""
+        for each in self._parts.values():
+            each.forget_within(base)
 
 
 @contextmanager

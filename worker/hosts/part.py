@@ -17,7 +17,7 @@ from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import lanes_of
-from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer
+from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
@@ -32,6 +32,7 @@ from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
+from hakoiri.worker.hosts.within import Within, moves_within
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.depots import Depots
@@ -68,6 +69,8 @@ class Part:
         self.sends_early = False
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
+        #: Of goal distances: the configurations among which these layers lie.
+        self.within: Within | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0
@@ -188,7 +191,7 @@ class Part:
         if not self.store.layout.holds(keys) or not is_increasing(keys):
             raise PayloadError("a request is not readable: the keys to be found do not increase")
         self.store.require_whole(request.depth)
-        return [np.any([store.members(request.depth, keys) for store in self._stores], axis=0).astype(np.uint8)]
+        return [np.any([store.members(request.depth, keys) for store in self.stores], axis=0).astype(np.uint8)]
 
     def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
         """Look at some more of the layers `request.first` to `request.depth`; see `PartCheck`."""
@@ -204,14 +207,28 @@ class Part:
         return answer
 
     @property
-    def _stores(self) -> list[RunStore]:
+    def stores(self) -> list[RunStore]:
+        """That of the own ranges, and that of the copies, if there are any."""
         return [self.store] if self._copies is None else [self.store, self._copies]
 
     def _value(self, name: bytes) -> bytes:
-        found = next(filter(None, (store.read(BLOCKS, name) for store in self._stores)), None)
+        found = next(filter(None, (store.read(BLOCKS, name) for store in self.stores)), None)
         if found is None:
             raise DamagedError("a block that a host has listed is not there any more")
         return found
+
+    # The run that goal distances belong to
+
+    def look_within(self, base: "Part | None", request: HostRequest) -> None:
+        """Have `within` be what there is in the own ranges of a finished run, whose part is `base`."""
+        stores = [] if base is None else base.stores
+        if self.within is None or (self.within.stores, self.within.mine) != (stores, request.mine):
+            self.within = Within(stores, request, self.shares.layer_bytes)
+
+    def forget_within(self, base: "Part") -> None:
+        """Have the next step read it anew: the part `base` of that run is to be changed."""
+        if self.within is not None and self.within.stores == base.stores:
+            self.within = None
 
     # What a step needs
 
@@ -227,8 +244,14 @@ class Part:
         """The own keys of a layer."""
         return self._held.get(depth) or StoredLayer(self.store, depth, self.store.layer_record(depth).size)
 
+    def source(self, depth: Depth) -> Source:
+        """The own keys that are expanded for layer `depth`."""
+        return self.layer(depth - 1) if depth or self.within is None else self.within
+
     def known(self, depth: Depth) -> list[Layer]:
         """The own keys that layer `depth` must not have, those of the layer before it first."""
+        if not depth:
+            return []
         if self._puzzle.undirected:
             return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
         store = self.store
@@ -242,15 +265,16 @@ class Part:
 
     def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
         """The step that makes layer `depth`, a sample of what it expands looked at."""
-        known = self.known(depth)
-        keys = known[0].sample() if known[0].size else self.store.layout.empty(0)
+        puzzle = self._puzzle if self.within is None else moves_within(self._puzzle, depth)
+        source, known = self.source(depth), self.known(depth)
+        keys = source.sample() if source.size else self.store.layout.empty(0)
         keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
-        successors = sort_keys(self._puzzle.expand(keys).successors) if len(keys) else keys
+        successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
-        size = self.shares.range_size(known[0].size, sample.seconds_each) // (PARTS if self.sends_early else 1)
-        is_short = known[0].size * sample.seconds_each < _SHORT_SECONDS
+        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.sends_early else 1)
+        is_short = source.size * sample.seconds_each < _SHORT_SECONDS
         threads = Alone(self._threads.spare) if is_short else self._threads
-        return RangeStep(self._puzzle, exchange, known[0], known, sample, size, self.shares, threads, True)
+        return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
 
     def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""
@@ -285,6 +309,8 @@ class Part:
         """The step that a request goes on with."""
         if self._step is None or not self._step.is_asked(request, session):
             raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
+        if request.base and self.within is None:
+            raise PayloadError("the run that the goal distances belong to has moved")
         return self._step
 
     def _abandon(self) -> None:

@@ -40,6 +40,7 @@ class HostRequest:
     merged is committed every `commit_seconds`.
     Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1. Where
     these layers are checked, `sample` keys of each are chosen by `seed`.
+    Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
     """
 
     manifest: dict[str, Any]
@@ -61,6 +62,7 @@ class HostRequest:
     targets: list[int] = field(default_factory=list)
     seed: int = 0
     sample: int = 0
+    base: dict[str, Any] = field(default_factory=dict)
 
     @property
     def cuts(self) -> Partition:
@@ -128,7 +130,7 @@ class HostExpanded:
 
     `sent` counts its messages to each host in this attempt; `bytes` are those of all messages; `flow` is that of all
     moves. `finished` says whether all its keys are expanded, and `round` is the number of rounds: 0 where the host
-    cannot go back to the round that it was asked for.
+    cannot go back to the round that it was asked for. `within` is the digest of what it has of the base run.
     """
 
     size: int
@@ -139,6 +141,11 @@ class HostExpanded:
     bytes: int
     finished: bool
     round: int
+    within: str = ""
+
+    def __post_init__(self) -> None:
+        if self.within and digest_text(lanes_in(self.within)) != self.within:
+            raise ValueError(f"{self.within!r} is no digest")
 
 
 @dataclass(frozen=True)

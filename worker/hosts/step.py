@@ -16,7 +16,7 @@ from typing import Protocol
 
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
-from hakoiri.storage.layers.readers import Layer
+from hakoiri.storage.layers.readers import Source
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
@@ -29,6 +29,7 @@ from hakoiri.worker.exchange.step import HeldKeys, RangeStep
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import Merged
 from hakoiri.worker.transport.depots import Depots
@@ -70,8 +71,10 @@ class Keeper(Protocol):
     #: Whether what is found is sent before all is expanded, because the last layer took long to send.
     sends_early: bool
 
-    def layer(self, depth: Depth) -> Layer:
-        """The own keys of a layer."""
+    within: Within | None
+
+    def source(self, depth: Depth) -> Source:
+        """The own keys that are expanded for layer `depth`."""
 
     def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
         """The step that makes layer `depth` in the ranges of `exchange`."""
@@ -95,7 +98,7 @@ class HostStep:
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
         self._ranges, self._mine = part.step_of(exchange, request.depth), mine
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
-        self._all = part.layer(request.depth - 1).size
+        self._all = part.source(request.depth).size
         if self._all:
             self._ranges.plan_bitmaps()
 
@@ -150,7 +153,7 @@ class HostStep:
         mark = self.mark
         return HostExpanded(
             mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
-            mark.expanded == self._all, mark.round,
+            mark.expanded == self._all, mark.round, "" if self._part.within is None else self._part.within.digest,
         )  # fmt: skip
 
     def keep(self, expected: list[int]) -> None:
@@ -172,7 +175,7 @@ class HostStep:
         held = HeldKeys(self._part.shares.layer_bytes)
         if first:
             held.pieces = None
-        merged = self._ranges.merge(first, lambda: held.pieces is not None)
+        merged = self._ranges.merge(first, lambda: held.pieces is not None, self._within)
         mine = sorted(number for number in self._mine if number >= first)
         sizes = list[int]()
         for number, pieces in zip(mine, merged, strict=True):
@@ -195,6 +198,11 @@ class HostStep:
         self._outbox.give_up()
         if clear:
             self._spill.clear()
+
+    @property
+    def _within(self) -> Within | None:
+        """What the layer lies within; layer 0 of goal distances does anyway."""
+        return self._part.within if self.mark.depth else None
 
     @property
     def _received(self) -> int:

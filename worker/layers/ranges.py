@@ -229,7 +229,7 @@ def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
     whole = work.keep or work.within is not None
     total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
     for batch in _new_keys(work.found, work.known, puzzle.layout, whole):
-        keys = batch if work.within is None else difference(batch, merge([batch], work.within))
+        keys = batch if work.within is None or not len(batch) else difference(batch, merge([batch], work.within))
         if len(keys):
             goals = int(np.count_nonzero(puzzle.is_goal(keys)))
             total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)

@@ -1,0 +1,35 @@
+"""A finished run at hosts, among whose configurations another run's layers are made: it has the same ranges there."""
+
+from collections.abc import Iterable
+from functools import reduce
+
+from hakoiri.coordinator.executors.dealt import Dealt
+from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_in
+from hakoiri.storage.layers.store import RunStore
+
+
+class MovedError(Exception):
+    """Ranges of the base run have moved: to where they are as `dealt`."""
+
+    def __init__(self, dealt: Dealt) -> None:
+        super().__init__("ranges of the base run have moved")
+        self.dealt = dealt
+
+
+def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None:
+    """Return if what hosts have of the run `base` in their ranges, by these digests, is all of it.
+
+    `MovedError` if it is at other hosts, `HostLostError` if it is on its way there, or lost.
+    """
+    whole = (record.digest for record in base.layer_records())
+    if _sum(parts) == _sum(whole):
+        return
+    there, here = Keepers.of(base, keepers.pool).dealt, keepers.dealt
+    if [there.hosts[owner] for owner in there.owners] != [here.hosts[owner] for owner in here.owners]:
+        raise MovedError(there)
+    raise HostLostError(f"hosts do not have all of run {base.directory.name}")
+
+
+def _sum(digests: Iterable[str]) -> tuple[int, int]:
+    return reduce(add_lanes, map(lanes_in, digests), NOTHING)
