@@ -6,7 +6,7 @@ from pathlib import Path
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.graphs.bounding import eccentricity_run, known_of
 from hakoiri.coordinator.graphs.building import run_keys
-from hakoiri.coordinator.graphs.census import Counted
+from hakoiri.coordinator.graphs.census import CensusFigures
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
 from hakoiri.coordinator.graphs.strong import StrongComponents, of_undirected, strong_components
 from hakoiri.coordinator.runs.belonging import Derived
@@ -143,7 +143,7 @@ class ComponentAnswers(PathAnswers):
     @property
     def start_component(self) -> int:
         """The component of the puzzle's start; of a search from a start its only one."""
-        known = Counted.of(self.store.state).start_component if self.whole else 0
+        known = CensusFigures.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
     def may_be_symmetry(self, component: int) -> bool:
@@ -152,7 +152,7 @@ class ComponentAnswers(PathAnswers):
 
     @cached_property
     def _policy(self) -> DistancePolicy:
-        moves = Counted.of(self.store.state).moves if self.whole else None
+        moves = CensusFigures.of(self.store.state).moves if self.whole else None
         return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
@@ -170,7 +170,7 @@ class ComponentAnswers(PathAnswers):
 
     @property
     def _components(self) -> int:
-        return Counted.of(self.store.state).components or 0
+        return CensusFigures.of(self.store.state).components or 0
 
     def _require_undirected(self) -> None:
         if not self.puzzle.undirected:

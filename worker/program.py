@@ -123,10 +123,10 @@ def _described(roots: Iterable[ModuleType]) -> dict[str, str]:
 def _of_module(module: ModuleType) -> tuple[str, list[ModuleType]]:
     """The digest of a module, and the modules that it uses."""
     met: dict[str, ModuleType] = {}
-    return digest_of(_Description(module, met).of_module()), list(met.values())
+    return digest_of(_ModuleDescription(module, met).of_module()), list(met.values())
 
 
-class _Description:
+class _ModuleDescription:
     """What a module holds; modules that it uses are added to `met`."""
 
     def __init__(self, module: ModuleType, met: dict[str, ModuleType]) -> None:

@@ -7,9 +7,9 @@ import numpy as np
 from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
 from hakoiri.puzzles.checks import check_expansion
 from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
-from hakoiri.puzzles.keys.places import Places
 from hakoiri.storage.layers.blocks import code_bits, code_keys, decode
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting
@@ -22,12 +22,12 @@ from hakoiri.worker.graphs.forests import balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
-from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
+from hakoiri.worker.graphs.strong import DirectedBounds, all_diameters, condensation, strong_labels, transposed
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
-from hakoiri.worker.plays.met import Met
+from hakoiri.worker.plays.met import SeenBoards
 from hakoiri.worker.plays.moving import games_request
 from hakoiri.worker.tasks import TASKS, do_task
 
@@ -118,7 +118,7 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
     balance(keys, targets, counts)
     _load_coding(pairs_of(keys, keys))
     fold(keys, targets, counts, puzzle.undirected)
-    Places.of(keys).lower_bounds(keys)
+    KeyIndex.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)
 
@@ -142,7 +142,7 @@ def load_strong_kernels(puzzle: Puzzle) -> None:
     inner = inner_graph(_EDGE, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
-    Bounds(inner, transposed(inner)).look_from(0)
+    DirectedBounds(inner, transposed(inner)).look_from(0)
 
 
 def load_retracting_kernels(puzzle: Puzzle) -> None:
@@ -197,7 +197,7 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
         puzzle.bound()
         boards, digests, _, takes = do_task("move", puzzle, [arena.first], arena.shared)
         nothing = np.zeros(1, dtype=np.int64)
-        Met(0).fresh(digests, nothing, nothing)
+        SeenBoards(0).fresh(digests, nothing, nothing)
         cheapest_paths(Graph(nothing[[0, 0]], nothing[:0].astype(np.int32)), nothing[:0], 0)
         moves = np.flatnonzero(takes[0] >= 0)[:1]
         do_task("move", puzzle, [boards, np.zeros(len(moves), dtype=np.int64), moves], arena.shared)

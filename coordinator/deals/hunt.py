@@ -20,7 +20,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.hunting import Objective, Walked, answered, request
+from hakoiri.worker.deals.hunting import Objective, WalkResult, answered, request
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
@@ -30,7 +30,7 @@ _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
 
 
 @dataclass(frozen=True)
-class Hunted(Figures):
+class HuntFigures(Figures):
     """The best score (``None``: no record yet), the legs, the deals tried and the positions generated in all."""
 
     best_score: int | None = None
@@ -39,9 +39,9 @@ class Hunted(Figures):
     positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
-def legs_of(ledger: Ledger) -> dict[int, hunt_plan.Standing]:
+def legs_of(ledger: Ledger) -> dict[int, hunt_plan.LegEnd]:
     """How each leg ended, by number. `DamagedError` for a row that is none."""
-    return ResultRows(ledger, LEG).all(hunt_plan.Standing.of)
+    return ResultRows(ledger, LEG).all(hunt_plan.LegEnd.of)
 
 
 def records_of(ledger: Ledger) -> list[hunt_plan.Record]:
@@ -53,7 +53,7 @@ class HuntDeals(RowsJob):
     """A search for the hardest deal, for so many seconds or legs in all."""
 
     kernels = (load_solving_kernels, load_walking_kernels)
-    figures = Hunted
+    figures = HuntFigures
     row_noun = "legs and records"
     remedy = "walking the leg again"
     limit = "legs"
@@ -90,10 +90,10 @@ class HuntDeals(RowsJob):
         return self.most is not None and set(range(self.most)) <= set(ResultRows(self.store, LEG).numbers())
 
     def begin(self) -> None:
-        self._pool = hunt_plan.Pool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
+        self._pool = hunt_plan.DealPool.of(self.plan, self.puzzle, self.store.manifest.puzzle["start"])
         self._standings = legs_of(self.store)
         self._score = self._best_before(None)
-        self._best: hunt_plan.Standing | None = None
+        self._best: hunt_plan.LegEnd | None = None
 
     def make_rows(self) -> None:
         """Generation after generation, up to the limits. Legs on their way at a `StopRun` are lost."""
@@ -103,9 +103,9 @@ class HuntDeals(RowsJob):
             self._remember_best(generation)
             generation += 1
 
-    def found(self) -> Hunted:
+    def found(self) -> HuntFigures:
         legs, best = self._standings.values(), None if self._score == self._nothing else self._score
-        return Hunted(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
+        return HuntFigures(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
 
     def _goes_on(self, leg: int) -> bool:
         """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
@@ -151,9 +151,9 @@ class HuntDeals(RowsJob):
         known = (each for each in self._standings.values() if leg is None or each.leg < leg)
         return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
 
-    def _land(self, leg: int, walked: Walked) -> None:
+    def _land(self, leg: int, walked: WalkResult) -> None:
         seconds = round(self.session.seconds, 3)
-        standing = hunt_plan.Standing(leg=leg, **vars(walked), seconds=seconds, when=local_time())
+        standing = hunt_plan.LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time())
         self.keep(LEG, leg, standing.row())
         self._standings[leg] = standing
         better = walked.figures is not None and walked.best_score > self._score
@@ -178,7 +178,7 @@ class HuntDeals(RowsJob):
             except ContradictionError as error:
                 check.report.fault(str(error))
             check.report.count("records")
-        said, found = Hunted.of(self.store.state).best_score, records[-1].score if records else None
+        said, found = HuntFigures.of(self.store.state).best_score, records[-1].score if records else None
         if said != found:
             check.report.fault(f"the state says that the best is {said}, the best record has {found}")
 

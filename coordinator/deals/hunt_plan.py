@@ -55,7 +55,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class LegEnd:
     """How a leg ended: where the walk stands, the best deal that it met, how good both are, and what it took.
 
     `seconds` are those of all sessions, `tried` and `generated` the leg's own. The best deal's `figures` are known
@@ -77,7 +77,7 @@ class Standing:
         return {name: value for name, value in asdict(self).items() if name != "leg"}
 
     @classmethod
-    def of(cls, leg: int, row: Mapping[str, Any]) -> "Standing":
+    def of(cls, leg: int, row: Mapping[str, Any]) -> "LegEnd":
         """The inverse of `row`; ``KeyError`` or ``TypeError`` for one that is none."""
         figures = None if row["figures"] is None else DealFigures(**row["figures"])
         return cls(leg, **{**row, "figures": figures})
@@ -95,7 +95,7 @@ class Record:
     when: str
 
 
-def records_among(standings: Mapping[int, Standing]) -> list[Record]:
+def records_among(standings: Mapping[int, LegEnd]) -> list[Record]:
     """The records, in the order of their legs: the same in whatever order these landed."""
     records: list[Record] = []
     for number, leg in sorted(standings.items()):
@@ -142,7 +142,7 @@ def hunted(spec: PuzzleSpec) -> Dealt:
 
 
 @dataclass(frozen=True)
-class Pool:
+class DealPool:
     """The deals that a hunt follows, generation by generation."""
 
     plan: HuntPlan
@@ -151,7 +151,7 @@ class Pool:
     start: str | None = None
 
     @classmethod
-    def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "Pool":
+    def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
         """That of a hunt; `ConfigurationError` for a start that is no deal. Where nothing grows, it says the pieces."""
         return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
@@ -169,7 +169,7 @@ class Pool:
         seed = next(random_words((self.plan.seed << 32) + number))
         return Leg(deals[member], self.plan.objective, seed, heat, work, self.plan.cap, above)
 
-    def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[str]:
+    def deals(self, generation: int, before: Sequence[LegEnd], best: LegEnd | None = None) -> list[str]:
         """What a generation begins with; `before` is how the one before it ended, by member.
 
         `best` is the leg that met the best deal of all before this generation.

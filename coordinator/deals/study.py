@@ -24,7 +24,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import Goal, Solved, answered, request
+from hakoiri.worker.deals.solving import Goal, SolveResult, answered, request
 from hakoiri.worker.tasks import Arrays, do_task
 from hakoiri.worker.warm import load_solving_kernels
 
@@ -33,7 +33,7 @@ _SAMPLE = 16
 
 
 @dataclass(frozen=True)
-class Studied(Figures):
+class StudyFigures(Figures):
     """How many deals are solved of those that the limits ask for, and the positions generated."""
 
     deals_done: int = 0
@@ -59,7 +59,7 @@ def deal_requests(study: Study, puzzle: Dealt, number: int) -> list[Arrays]:
     return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
 
 
-def deal_of(study: Study, puzzle: Dealt, number: int, answers: dict[int, Solved]) -> Deal:
+def deal_of(study: Study, puzzle: Dealt, number: int, answers: dict[int, SolveResult]) -> Deal:
     """What is kept of the searches of one deal."""
     plan, solved, shortest = study.plan, answers[0], answers.get(1)
     start = puzzle.start_of_deal(plan.seed, number)
@@ -82,7 +82,7 @@ def deal_of(study: Study, puzzle: Dealt, number: int, answers: dict[int, Solved]
     )  # fmt: skip
 
 
-def _goal(solved: Solved | None, which: Convention) -> Goal | None:
+def _goal(solved: SolveResult | None, which: Convention) -> Goal | None:
     if solved is None:
         return None
     return solved.goal if which == "first" else solved.fixed
@@ -98,7 +98,7 @@ class StudyDeals(RowsJob):
     """The first deals of a seed, solved, for each of some sizes."""
 
     kernels = (load_solving_kernels,)
-    figures = Studied
+    figures = StudyFigures
     row_noun = "deals"
     remedy = "searching the deal again"
     puzzle: Dealt
@@ -151,7 +151,7 @@ class StudyDeals(RowsJob):
     def begin(self) -> None:
         self._puzzles = {size: self.puzzle.sized(size) for size in self.study.sizes}
         kept = list(chain.from_iterable(kept_deals(self.study, self.store).values()))
-        self._found = Studied(len(kept), sum(deal.positions for deal in kept))
+        self._found = StudyFigures(len(kept), sum(deal.positions for deal in kept))
         missing = missing_deals(self.study, self.store)
         self._missing = [(size, number) for size, numbers in missing.items() for number in numbers]
         if kept and self._missing:
@@ -167,23 +167,23 @@ class StudyDeals(RowsJob):
             steps = Step("lower", "cap"), Step("lower", "workers")
             raise OverBudgetError("the searches ran out of memory", *steps) from error
 
-    def found(self) -> Studied:
+    def found(self) -> StudyFigures:
         return self._found
 
     def _solve(self) -> None:
         asked = (deal_requests(self.study, self._puzzles[size], number) for size, number in self._missing)
         searches = 2 if self.study.plan.shorten else 1
-        answers: dict[int, dict[int, Solved]] = {}
+        answers: dict[int, dict[int, SolveResult]] = {}
         for order, result in self.session.context.executor.map("solve", chain.from_iterable(asked)):
             index, which = divmod(order, searches)
             answers.setdefault(index, {})[which] = answered(result)
             if len(answers[index]) == searches:
                 self._keep_deal(*self._missing[index], answers.pop(index))
 
-    def _keep_deal(self, size: int, number: int, answers: dict[int, Solved]) -> None:
+    def _keep_deal(self, size: int, number: int, answers: dict[int, SolveResult]) -> None:
         deal, table = deal_of(self.study, self._puzzles[size], number, answers), self.study.named(size)
         self.keep(table, number, deal.figures())
-        self._found = Studied(self._found.deals_done + 1, self._found.positions + deal.positions)
+        self._found = StudyFigures(self._found.deals_done + 1, self._found.positions + deal.positions)
         total = len(self.study.sizes) * self.study.deals
         self.tell(Progress(self._found.deals_done, total, "deals", table))
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from hakoiri.coordinator.errors import UntrustedError
-from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.worker.deals import solving
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
@@ -23,10 +23,10 @@ _SUBTREE_SECONDS = 4
 
 
 class Auditor:
-    """Makes a `share` of all chunks again; what it finds is noted in `places`."""
+    """Makes a `share` of all chunks again; what it finds is noted in `work_log`."""
 
-    def __init__(self, share: float, places: Places) -> None:
-        self._share, self._places = share, places
+    def __init__(self, share: float, work_log: WorkLog) -> None:
+        self._share, self._work_log = share, work_log
 
     def picks(self) -> bool:
         """Whether the next chunk is made again."""
@@ -34,19 +34,19 @@ class Auditor:
 
     def agrees(self, task: str, theirs: Sequence[Array], ours: Sequence[Array]) -> bool:
         """Whether two attempts at one chunk have the same answer."""
-        self._places.audited += 1
+        self._work_log.audited += 1
         return same_answer(task, theirs, ours)
 
     def note_answer(self, worker: str) -> None:
         """A worker's answer counts."""
         if self._share:
-            self._places.answered.add(worker)
+            self._work_log.answered.add(worker)
 
     def leave_out(self, worker: str) -> None:
         """Note that a worker was wrong; `UntrustedError` where answers of it count already."""
-        self._places.untrusted.append(worker)
-        if worker in self._places.answered:
-            self._places.answered.remove(worker)
+        self._work_log.untrusted.append(worker)
+        if worker in self._work_log.answered:
+            self._work_log.answered.remove(worker)
             raise UntrustedError(f"worker {worker} gave wrong answers, and had answered before")
 
 

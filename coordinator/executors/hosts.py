@@ -12,8 +12,8 @@ import numpy as np
 import redis
 
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
-from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
-from hakoiri.coordinator.executors.patience import Patience
+from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
+from hakoiri.coordinator.executors.redis_retry import RedisRetry
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
@@ -79,7 +79,7 @@ class HostPool:
         )
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
-        self._patience = Patience(url, connection, control, observer, tuning.patience, lambda: 0)
+        self._patience = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
         self._stage = 0
 
     def living(self) -> dict[str, HostBeat]:
@@ -144,7 +144,7 @@ class HostPool:
         """
         with redis_errors(self._url):
             self._stage += 1
-            flight = Flight(self._redis, task, self._stage, self._request, self._shared)
+            flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
             waiting = {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
             try:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
@@ -176,7 +176,7 @@ class HostPool:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _collect(
-        self, flight: Flight, waiting: dict[str, str], began: Mapping[str, HostBeat]
+        self, flight: InFlight, waiting: dict[str, str], began: Mapping[str, HostBeat]
     ) -> dict[str, list[Array]]:
         answers, looked = dict[str, list[Array]](), time.monotonic()
         while waiting:
@@ -191,7 +191,7 @@ class HostPool:
                 self._look(flight, waiting, began)
         return answers
 
-    def _answer(self, flight: Flight, chunk: Chunk, host: str, event: Event) -> list[Array]:
+    def _answer(self, flight: InFlight, chunk: Chunk, host: str, event: Event) -> list[Array]:
         if event.kind == "missing":
             raise HostLostError(f"host {host}: {event.detail}")
         if event.kind != "done":
@@ -204,7 +204,7 @@ class HostPool:
             raise HostLostError(f"the answer of host {host} is gone from Redis")
         return result
 
-    def _look(self, flight: Flight, waiting: Mapping[str, str], began: Mapping[str, HostBeat]) -> None:
+    def _look(self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat]) -> None:
         """Renew what is waited for; `HostLostError` where it waits in vain."""
         living, kept = living_hosts(self._redis), flight.renew()
         for token, host in waiting.items():

@@ -14,13 +14,13 @@ import redis
 
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.executors.auditing import Auditor
-from hakoiri.coordinator.executors.company import Company
-from hakoiri.coordinator.executors.flight import Chunk, Flight, read_events
-from hakoiri.coordinator.executors.patience import AWAY, Patience
+from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
+from hakoiri.coordinator.executors.redis_retry import AWAY, RedisRetry
 from hakoiri.coordinator.executors.shared import Shared
-from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -54,55 +54,55 @@ class RemoteExecutor:
         self._url, self._redis = url, connection
         self._puzzle = puzzle
         self._control, self._observer = control, observer
-        self._in_flight, self._tuning = in_flight, tuning
+        self._most_bytes, self._tuning = in_flight, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
-        self._patience = Patience(url, connection, control, observer, tuning.patience, self._send_again)
+        self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, self._send_again)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._stage = 0
-        self._flight = Flight(connection, "", self._stage, self._request, self._shared)
-        self.places = Places()
-        self._company = Company(observer, self.places)
-        self._audit = Auditor(audit, self.places)
+        self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
+        self.work_log = WorkLog()
+        self._workers = WorkerPool(observer, self.work_log)
+        self._audit = Auditor(audit, self.work_log)
         #: When it was last looked for what is lost, and when jobs were last seen to wait in the queue.
         self._last_look = self._queued_at = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
-        self._company.expect(coming)
+        self._workers.expect(coming)
 
     @property
     def workers(self) -> int:
         """How many workers live now; at least one, for this process would work itself."""
-        self._patience.call(self._look_for_workers)
-        return max(1, len(self._company.living))
+        self._redis_retry.call(self._look_for_workers)
+        return max(1, len(self._workers.living))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[_Landed]:
         self._stage += 1
         numbered = enumerate(chunks)
         with redis_errors(self._url):
-            self._patience.call(lambda: self._shared.become(shared))
-            self._flight = Flight(self._redis, task, self._stage, self._request, self._shared)
+            self._redis_retry.call(lambda: self._shared.become(shared))
+            self._in_flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
             while True:
                 results: list[_Landed] = []
                 try:
                     self._refill(numbered)
-                    if not self._flight.chunks:
-                        self._flight.take_back()
+                    if not self._in_flight.chunks:
+                        self._in_flight.take_back()
                         return
                     self._collect(results)
                     self._reap()
                     if not results:
                         results.extend(self._work_alone())
                 except AWAY as error:
-                    self._patience.outlast(error)
+                    self._redis_retry.outlast(error)
                 self._control.check()
                 yield from results
 
     def close(self) -> None:
         """Take back what is in flight, as far as Redis still answers."""
         try:
-            self._flight.take_back()
+            self._in_flight.take_back()
             self._shared.take_back()
             self._redis.delete(self._events)
         except redis.RedisError:
@@ -111,25 +111,24 @@ class RemoteExecutor:
 
     def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
         while self._has_room() and (following := next(numbered, None)) is not None:
-            chunk = self._flight.add(*following, self._tuning.deadline)
-            if not self._company.is_away or self._company.has_newcomer:
-                self._company.has_newcomer = False
-                self._flight.send(chunk)
+            chunk = self._in_flight.add(*following, self._tuning.deadline)
+            if not self._workers.is_away or self._workers.has_newcomer:
+                self._workers.has_newcomer = False
+                self._in_flight.send(chunk)
 
     def _has_room(self) -> bool:
-        return (
-            len(self._flight.chunks) < max(4, 3 * len(self._company.living)) and self._flight.bytes <= self._in_flight
-        )
+        most_chunks = max(4, 3 * len(self._workers.living))
+        return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
     # What workers say
 
     def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
-        seconds = 0.0 if self._company.is_away else _WAIT_SECONDS
+        seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
         for event in read_events(self._redis, self._events, seconds, self._observer):
-            self._company.hear()
+            self._workers.hear()
             # Of late and doubled events nobody knows the token: the first answer counted.
-            if (chunk := self._flight.chunks.get(event.token)) is not None:
+            if (chunk := self._in_flight.chunks.get(event.token)) is not None:
                 results.extend(self._hear(chunk, event))
 
     def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
@@ -141,24 +140,24 @@ class RemoteExecutor:
         elif event.kind == "done":
             yield from self._take_in(chunk, event)
         elif event.kind == "failed":
-            text = f"task {self._flight.task} failed on worker {event.worker}: {event.detail}"
+            text = f"task {self._in_flight.task} failed on worker {event.worker}: {event.detail}"
             raise TaskError(text, *event.steps)
         elif event.kind == "refused":
-            self._company.exclude(event.worker, event.detail, *event.steps)
+            self._workers.exclude(event.worker, event.detail, *event.steps)
             if current:
-                self._flight.send(chunk)
+                self._in_flight.send(chunk)
         elif current:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
 
     def _take_in(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
         """The result that a worker left; where it is gone or broken, the chunk is sent again."""
         try:
-            result = self._flight.fetch(chunk, event.attempt)
+            result = self._in_flight.fetch(chunk, event.attempt)
         except PayloadError as error:
             self._observer.note(f"{error}; asking again")
             result = None
-        if result is None or event.worker in self.places.untrusted:
-            self._flight.send(chunk)
+        if result is None or event.worker in self.work_log.untrusted:
+            self._in_flight.send(chunk)
         elif self._audit.picks():
             yield self._land(chunk, self._audited(chunk, event.worker, result))
         else:
@@ -166,7 +165,7 @@ class RemoteExecutor:
 
     def _counted(self, worker: str, result: list[Array]) -> list[Array]:
         """The result of a worker, which counts from now on."""
-        self.places.add_chunk(self._flight.task, host_of(worker), worker)
+        self.work_log.add_chunk(self._in_flight.task, host_of(worker), worker)
         self._audit.note_answer(worker)
         return result
 
@@ -175,19 +174,19 @@ class RemoteExecutor:
 
         `UntrustedError` where other results of that worker count already.
         """
-        made_again, task = self._do(chunk), self._flight.task
+        made_again, task = self._do(chunk), self._in_flight.task
         if self._audit.agrees(task, result, made_again):
             return self._counted(worker, result)
-        self._company.exclude(worker, f"its result of chunk {chunk.number} of task {task} is not the one made here")
+        self._workers.exclude(worker, f"its result of chunk {chunk.number} of task {task} is not the one made here")
         try:
             self._audit.leave_out(worker)
         except UntrustedError:
-            self._flight.take_back()
+            self._in_flight.take_back()
             raise
         return made_again
 
     def _land(self, chunk: Chunk, result: list[Array]) -> _Landed:
-        self._flight.land(chunk)
+        self._in_flight.land(chunk)
         return chunk.number, result
 
     # What becomes of chunks
@@ -201,14 +200,14 @@ class RemoteExecutor:
         was_away = now > self._last_look + self._tuning.keep / 2
         self._last_look = now
         self._look_for_workers()
-        kept = self._flight.renew()
-        if self._company.is_away:
+        kept = self._in_flight.renew()
+        if self._workers.is_away:
             return
-        if self._flight.waits():
+        if self._in_flight.waits():
             self._queued_at = now
-        for token, chunk in list(self._flight.chunks.items()):
+        for token, chunk in list(self._in_flight.chunks.items()):
             if not chunk.attempt:
-                self._flight.send(chunk)
+                self._in_flight.send(chunk)
             elif why := self._why_lost(chunk, kept[token], now):
                 self._lose(chunk, why, counts=not was_away)
             elif chunk.worker is not None and now > chunk.begun_at + chunk.deadline:
@@ -218,13 +217,13 @@ class RemoteExecutor:
 
     def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
         """Why a chunk must be sent again, or nothing."""
-        if chunk.worker and chunk.worker not in self._company.living:
+        if chunk.worker and chunk.worker not in self._workers.living:
             return f"worker {chunk.worker} died"
         if not kept:
             return "Redis lost its data"
         # A worker that has just taken the last job, however long that waited, needs a moment to say so.
         taken = now > max(chunk.sent_at, self._queued_at) + ALIVE_SECONDS
-        if chunk.worker is None and taken and self._company.living:
+        if chunk.worker is None and taken and self._workers.living:
             return "its job is in no queue and no worker has begun it"
         return ""
 
@@ -232,39 +231,39 @@ class RemoteExecutor:
         chunk.losses += counts
         if chunk.losses >= self._tuning.most_losses:
             raise TaskError(
-                f"chunk {chunk.number} of task {self._flight.task} was lost {chunk.losses} times, the last time "
+                f"chunk {chunk.number} of task {self._in_flight.task} was lost {chunk.losses} times, the last time "
                 f"because {why}; look at the workers' messages; if the system killed one, its host needs more memory, "
                 f"{WORKER_BYTES // 1_000_000} MB for each worker, or the run must do without workers",
                 Step("leave out", "redis"),
                 Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
             )
         self._observer.note(f"chunk {chunk.number} is sent again: {why}")
-        self._flight.resend(chunk)
+        self._in_flight.resend(chunk)
 
     # Workers that come and go
 
     def _look_for_workers(self) -> None:
-        self._company.look(self._redis, self._flight.waiting_since)
+        self._workers.look(self._redis, self._in_flight.waiting_since)
 
     def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""
-        if not self._company.is_away or not self._flight.chunks:
+        if not self._workers.is_away or not self._in_flight.chunks:
             return
-        self._company.say_alone(self._url)
-        chunk = next(iter(self._flight.chunks.values()))
-        self.places.add_chunk(self._flight.task)
+        self._workers.say_alone(self._url)
+        chunk = next(iter(self._in_flight.chunks.values()))
+        self.work_log.add_chunk(self._in_flight.task)
         yield self._land(chunk, self._do(chunk))
 
     def _do(self, chunk: Chunk) -> list[Array]:
         """The result of a chunk, computed here."""
-        return do_task(self._flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
+        return do_task(self._in_flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
 
     # Redis away
 
     def _send_again(self) -> int:
         """All that is in flight, for Redis may have come back empty; how many chunks that is."""
-        for chunk in self._flight.chunks.values():
-            self._flight.resend(chunk)
+        for chunk in self._in_flight.chunks.values():
+            self._in_flight.resend(chunk)
         # Workers have lost it too.
-        self._company.expect_all()
-        return len(self._flight.chunks)
+        self._workers.expect_all()
+        return len(self._in_flight.chunks)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.tasks import TASKS, Array, Arrays
@@ -16,7 +16,7 @@ class ThreadExecutor(ThreadPool):
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         super().__init__(puzzle, workers, control)
-        self.places = Places()
+        self.work_log = WorkLog()
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)

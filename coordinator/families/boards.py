@@ -12,7 +12,7 @@ from hakoiri.coordinator.families.mixes import (
     MIXES,
     ROOM,
     BoardsPlan,
-    Counted,
+    MixFigures,
     component_rows,
     counted_of,
     family_of,
@@ -46,7 +46,7 @@ class StudyBoards(RowsJob):
     """All mixes of some pieces on a board, the whole space of each."""
 
     kernels = (load_family_kernels,)
-    figures = Counted
+    figures = MixFigures
     row_noun = "mixes and components"
     remedy = "measuring it again"
     puzzle: Family
@@ -98,7 +98,7 @@ class StudyBoards(RowsJob):
         left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
         self._ask(left)
 
-    def found(self) -> Counted:
+    def found(self) -> MixFigures:
         return counted_of(len(self._mixes), self._members)
 
     def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
@@ -128,7 +128,7 @@ class StudyBoards(RowsJob):
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
                 check.report.fault(f"{counted(len(mixes), 'mixes')} there are, {len(members):,} are measured")
-            if counted_of(len(mixes), members).as_dict() != Counted.of(self.store.state).as_dict():
+            if counted_of(len(mixes), members).as_dict() != MixFigures.of(self.store.state).as_dict():
                 check.report.fault("the figures of the run are not the sums of its rows")
 
     def _derive(self, mix: Mix, known: Member, check: Check) -> None:

@@ -37,7 +37,7 @@ def _await_redis(resources: Resources, control: Control, observer: Observer) -> 
     """Each member has connections of its own, and Redis may be away when they are made."""
     if resources.redis is not None:
         # Here, because redis takes a tenth of a second to import.
-        from hakoiri.coordinator.executors.patience import await_redis
+        from hakoiri.coordinator.executors.redis_retry import await_redis
 
         await_redis(resources.redis, resources.tuning.patience, control, observer)
 

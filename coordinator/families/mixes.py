@@ -11,7 +11,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.graphs.family import OPEN, Asked, Components, Member, member_of
+from hakoiri.worker.graphs.family import OPEN, Components, Member, MemberRequest, member_of
 
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
@@ -46,10 +46,10 @@ class BoardsPlan:
     def boards(self) -> Boards:
         return Boards.parse(self.size, self.pieces, self.empty)
 
-    def asked(self, mix: Mix, component: int | None = None) -> Asked:
+    def asked(self, mix: Mix, component: int | None = None) -> MemberRequest:
         """Return the task of a mix, or of one of its components, for the workers."""
         goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
-        return Asked(mix.board, goal, self.pairs, component)
+        return MemberRequest(mix.board, goal, self.pairs, component)
 
 
 def family_of(spec: PuzzleSpec) -> Family:
@@ -61,7 +61,7 @@ def family_of(spec: PuzzleSpec) -> Family:
 
 
 @dataclass(frozen=True)
-class Counted(Figures):
+class MixFigures(Figures):
     """How many mixes there are and how many are done, and what these have.
 
     `isolated` is the number of components that are single configurations, `diameter` the largest known.
@@ -94,10 +94,10 @@ def filled(known: Components, more: Components) -> Components:
     return replace(known, diameter=diameter, pair=pair, pairs=pairs)
 
 
-def counted_of(mixes: int, members: Mapping[int, Member]) -> Counted:
+def counted_of(mixes: int, members: Mapping[int, Member]) -> MixFigures:
     """The figures of a study so far."""
     known = [member.components for member in members.values()]
-    return Counted(
+    return MixFigures(
         mixes,
         sum(not components.left() for components in known),
         sum(member.configurations for member in members.values()),

@@ -37,7 +37,7 @@ _FOLDER = "members"
 
 
 @dataclass(frozen=True)
-class Measured(Figures):
+class SizesFigures(Figures):
     """How many members are done of those that the limits ask for, and their configurations together."""
 
     members: int = 0
@@ -84,7 +84,7 @@ def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
 class StudySizes(RowsJob):
     """The members of some sizes, one after another."""
 
-    figures = Measured
+    figures = SizesFigures
     row_noun = "sizes"
     remedy = "measuring the member again"
     puzzle: Sized
@@ -130,7 +130,7 @@ class StudySizes(RowsJob):
             found = self.found()
             self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
 
-    def found(self) -> Measured:
+    def found(self) -> SizesFigures:
         return self._counted(self._rows)
 
     @cached_property
@@ -148,9 +148,9 @@ class StudySizes(RowsJob):
     def _missing(self, done: Collection[int]) -> list[int]:
         return [number for number in self._members if number not in done]
 
-    def _counted(self, rows: Mapping[int, SizeRow]) -> Measured:
+    def _counted(self, rows: Mapping[int, SizeRow]) -> SizesFigures:
         done = [row.configurations for number, row in rows.items() if number in self._members]
-        return Measured(len(self._members), len(done), sum(done))
+        return SizesFigures(len(self._members), len(done), sum(done))
 
     def _spec(self, member: SizedMember) -> PuzzleSpec:
         spec = PuzzleSpec.from_dict(self.store.manifest.puzzle)

@@ -37,7 +37,7 @@ _MOST_INTERVALS, _MOST_ROWS = 1_000, 20
 
 
 @dataclass(frozen=True)
-class Bounded(Figures):
+class EccentricityFigures(Figures):
     """What is proved of a component of so many `configurations`.
 
     `settled` is of how many the eccentricity is known; `diameter` and `radius` lie between two numbers. `open` is how
@@ -80,7 +80,7 @@ class EccentricityJob(Job):
     named_by_plan = True
     row_noun = "eccentricities"
     kernels = (load_search_kernels, load_graph_kernels)
-    figures = Bounded
+    figures = EccentricityFigures
     check_class = EccentricityVerifier
 
     @classmethod
@@ -160,7 +160,7 @@ class EccentricityJob(Job):
         session.observer.note("looking for the eccentricities again")
         for database in (BEAM, COMPONENTS, PAIRS):
             self.store.erase(database)
-        self.store.commit(replace(self.store.state, digest="", figures=Bounded().as_dict()))
+        self.store.commit(replace(self.store.state, digest="", figures=EccentricityFigures().as_dict()))
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         known = recorded_components(self.store).get(self._component)
@@ -177,7 +177,7 @@ class EccentricityJob(Job):
 
     def tables(self) -> list[Table]:
         """How many configurations have which eccentricity, or between which numbers those lie that are open."""
-        if rows := Bounded.of(self.store.state).open:
+        if rows := EccentricityFigures.of(self.store.state).open:
             return [_table("open", rows, "Eccentricities that are open, the widest intervals first")]
         if self.store.state.status != "complete" or self._aim is not Aim.ALL:
             return []
@@ -194,10 +194,10 @@ def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:
     return Table(name, rows[:_MOST_ROWS], title, f"{more:,} rows more" if more > 0 else "")
 
 
-def _figures(solver: EccentricitySolver) -> Bounded:
+def _figures(solver: EccentricitySolver) -> EccentricityFigures:
     lower, upper = solver.bounds()
     rows = [{"lower": one, "upper": other, "count": count} for one, other, count in open_intervals(lower, upper)]
-    return Bounded(
+    return EccentricityFigures(
         len(lower),
         int(np.count_nonzero(lower == upper)),
         [int(lower.max()), int(upper.max())],

@@ -6,9 +6,9 @@ from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.coordinator.spaces.faults import stray_move
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, sort_keys
-from hakoiri.puzzles.keys.places import Places
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.graphs.claims import one_way_edge
 from hakoiri.worker.graphs.searches import Graph
@@ -41,7 +41,7 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     puzzle, chunks = context.puzzle, context.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
-    looked_up = Places.of(keys)
+    looked_up = KeyIndex.of(keys)
     held = keys.nbytes + looked_up.table.nbytes
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in context.map_chunks("neighbours", arrays, len(keys)):

@@ -33,7 +33,7 @@ _ORDER_BYTES = 12
 
 
 @dataclass(frozen=True)
-class Counted(Reached):
+class CensusFigures(Reached):
     """What a census has found: the moves between configurations, the components, and how many have their records.
 
     Of a directed puzzle they are weak components, which have no distances.
@@ -58,7 +58,7 @@ class Census:
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._context = session, session.store, session.context
         self._state = self._store.state
-        self._found = Counted.of(self._state)
+        self._found = CensusFigures.of(self._state)
         #: Which components are measured, as the plan has it.
         self._wanted = str(self._store.manifest.plan.get(DIAMETERS, ALL))
 
@@ -177,7 +177,7 @@ class Census:
 def census_digest(store: RunStore) -> str:
     """The digest of a finished census: of all keys, their labels if it has any, each component's record and pairs."""
     keys = store.layer_record(0)
-    slabs = 0 if Counted.of(store.state).components is None else -(-keys.size // SLAB)
+    slabs = 0 if CensusFigures.of(store.state).components is None else -(-keys.size // SLAB)
     labels = (read_slab(store, slab).astype(">u4").tobytes() for slab in range(slabs))
     components = (
         part

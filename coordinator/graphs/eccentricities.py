@@ -16,7 +16,7 @@ from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import Diameter
 from hakoiri.worker.graphs.bounds import Aim, Bounds, an_end, least_alike
 from hakoiri.worker.graphs.components import renumbered
-from hakoiri.worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
+from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, narrowed
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
 from hakoiri.worker.tasks import Array
 
@@ -96,9 +96,9 @@ class EccentricitySolver:
         if any(((exact < lower[some]) | (exact > upper[some])).any() for exact in found):
             raise ContradictionError(f"{self._context.puzzle.name} says that configurations are alike that are not")
 
-    def _look(self, chunks: list[Vertices], searched: Searched) -> list[Looked]:
+    def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]
-        return [Looked(*arrays) for arrays in self._mapped("look", ([chunk, *known] for chunk in chunks))]
+        return [SearchResults(*arrays) for arrays in self._mapped("look", ([chunk, *known] for chunk in chunks))]
 
     def _mapped(self, task: str, chunks: Iterable[list[Array]]) -> list[list[Array]]:
         """The results of a task on the graph, in order."""

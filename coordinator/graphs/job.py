@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hakoiri.coordinator.graphs.census import Census, Counted
+from hakoiri.coordinator.graphs.census import Census, CensusFigures
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.job import Job, Request, Table
@@ -28,7 +28,7 @@ class Whole(Job):
 
     has_graph = True
     kernels = (load_search_kernels, load_graph_kernels)
-    figures = Counted
+    figures = CensusFigures
     check_class = CensusVerifier
 
     @classmethod
@@ -63,7 +63,7 @@ class Whole(Job):
             store.erase(database)
         for name in (PARTIAL_KEY, SIZES_KEY):
             store.erase(META, name)
-        found = Counted(Counted.of(store.state).configurations if sound else 0)
+        found = CensusFigures(CensusFigures.of(store.state).configurations if sound else 0)
         state = replace(store.state, digest="", figures=found.as_dict())
         store.commit(state if sound else replace(state, depth=-1))
 
@@ -80,7 +80,7 @@ class Whole(Job):
 
     def tables(self) -> list[Table]:
         """The largest components, once all are measured."""
-        count = Counted.of(self.store.state).components
+        count = CensusFigures.of(self.store.state).components
         if self.store.state.status != "complete" or count is None:
             return []
         shown = [read_component(self.store, number) for number in range(min(count, _LARGEST_SHOWN))]

@@ -20,14 +20,14 @@ _STRESS_SOURCES = 500
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """Where each vertex lies, (vertices, axes), and how badly that shows the distances."""
 
     places: NDArray[np.float32]
     stress: float
 
 
-def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Layout:
+def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> GraphLayout:
     """A connected, undirected graph laid out on 2 or 3 axes: for the same seed always the same.
 
     Quickest where the vertices are in the order of a search from the first. Raises `OverBudgetError` where memory is
@@ -45,7 +45,7 @@ def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Layo
         context.tell(Progress(number, layout.round_count(vertices), "rounds at most", headline))
     found = layout.along_axes(places)
     sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
-    return Layout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
+    return GraphLayout(np.ascontiguousarray(found[:axes].T), layout.stress(graph, found, sources))
 
 
 def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys]:

@@ -38,7 +38,7 @@ _SURROUNDINGS = 3_000
 
 
 @dataclass
-class Kind:
+class SymmetryClass:
     """Configurations that are alike: how many, one of them, one more to compare it with, and the least key."""
 
     size: int
@@ -47,7 +47,7 @@ class Kind:
     least: Key
 
 
-Kinds = dict[int, Kind]
+Kinds = dict[int, SymmetryClass]
 _Map = Callable[[Keys], Keys]
 
 
@@ -61,7 +61,7 @@ def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
         numbers, firsts, sizes = np.unique(orbits, return_index=True, return_counts=True)
         for number, place, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
             key = key_at(block, place)
-            kind = kinds.setdefault(number, Kind(0, key, key, key))
+            kind = kinds.setdefault(number, SymmetryClass(0, key, key, key))
             # The last one met is likely to be far from the first.
             kind.size, kind.other, kind.least = kind.size + size, key, min(key, kind.least)
         if len(kinds) > MOST_KINDS:
@@ -76,7 +76,7 @@ class _Reach(NamedTuple):
     `examples` are some of those for the configuration `source`.
     """
 
-    kind: Kind
+    kind: SymmetryClass
     source: Key
     eccentricity: int
     farthest: int
@@ -104,7 +104,7 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
     return _distances(puzzle, component, found)
 
 
-def _reach(store: RunStore, source: Key, kind: Kind) -> _Reach:
+def _reach(store: RunStore, source: Key, kind: SymmetryClass) -> _Reach:
     last = store.layer_record(store.state.depth)
     examples = next(StoredLayer(store, last.depth, last.size).chunks(0, MOST_PAIRS))
     return _Reach(kind, source, last.depth, last.size, examples)
@@ -158,7 +158,7 @@ def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
     return depth, len(current)
 
 
-def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
+def _check_alike(puzzle: Puzzle, kind: SymmetryClass) -> None:
     """Compare the surroundings of two configurations of a kind: the number of layers and the size of the last."""
     (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
     if (depth, near) != (other_depth, other_near):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.graphs.census import Counted, census_digest
+from hakoiri.coordinator.graphs.census import CensusFigures, census_digest
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
@@ -40,7 +40,7 @@ class CensusVerifier(Check):
     def check(self) -> None:
         if self.store.state.depth < 0:
             return
-        self._found, self._slabs = Counted.of(self.store.state), Slabs(self.store)
+        self._found, self._slabs = CensusFigures.of(self.store.state), Slabs(self.store)
         self._policy = DistancePolicy(self.store, self.puzzle, self.context.budget, self._found.moves)
         self._check_keys()
         if self._found.components is not None:

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
-from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Session
+from hakoiri.coordinator.session.work_log import Maker
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.step import LayerStep
@@ -276,7 +276,7 @@ class LayeredSearch:
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
         if self._session.context.executor is not self._session.context.local:
-            self._session.places.add_layer(self._maker, record.size)
+            self._session.work_log.add_layer(self._maker, record.size)
         headline = f"layer {depth}: {record.size:,} new"
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
         self._session.control.made(record)

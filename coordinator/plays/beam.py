@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Arena, Scored
-from hakoiri.worker.plays.met import Met, Words
+from hakoiri.worker.plays.met import SeenBoards, Words
 from hakoiri.worker.plays.moving import Moved
 from hakoiri.worker.tasks import Arrays, do_task
 
@@ -125,7 +125,7 @@ class Beam:
         self.trail = Trail([], [])
         self.points, self.sequence, self.tried = 0, list[int](), 0
         self._idle = 0
-        self._met = Met(context.budget.memory // _MET_PART)
+        self._met = SeenBoards(context.budget.memory // _MET_PART)
 
     @property
     def depth(self) -> int:

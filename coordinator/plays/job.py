@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of, rounds_of
+from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of, rounds_of
 from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Play, Request, Table
@@ -47,7 +47,7 @@ class Optimise(Optimisation):
 
     def is_done(self) -> bool:
         """Whether it has as many rounds as it is to have; one by the clock always looks on."""
-        return self.most is not None and Optimised.of(self.store.state).rounds >= self.most
+        return self.most is not None and OptimiseFigures.of(self.store.state).rounds >= self.most
 
     def repair(self, session: Session) -> None:
         try:
@@ -66,7 +66,7 @@ class Optimise(Optimisation):
             check.report.fault(
                 f"the best play is said to score {best.score:,}, by the reference rules it scores {score:,}"
             )
-        said = Optimised.of(self.store.state)
+        said = OptimiseFigures.of(self.store.state)
         if (said.score, said.moves) != (best.score, best.moves):
             check.report.fault(
                 f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
@@ -88,7 +88,7 @@ class Optimise(Optimisation):
         return last_rows("rounds", rows)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        play, bound = self.best_play(budget), Optimised.of(self.store.state).bound
+        play, bound = self.best_play(budget), OptimiseFigures.of(self.store.state).bound
         return play.row() | {"gap": None if bound is None else bound - play.score}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.plays.moving import Game, best_answered, games_request
+from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
 from hakoiri.worker.tasks import Array, Arrays
 
 BEST, ROUND = "best", "round"
@@ -41,7 +41,7 @@ _LEAST_PACE = 400
 
 
 @dataclass(frozen=True)
-class Optimised(Figures):
+class OptimiseFigures(Figures):
     """The score and the moves of the best play, the moves tried, and the rounds at their end.
 
     No play scores more than `bound`; ``None`` of a run that was made before bounds were.
@@ -68,7 +68,7 @@ def rounds_of(ledger: Ledger) -> dict[int, plans.Round]:
 class Optimisation(RowsJob):
     """The search for good plays: round after round, up to the limits."""
 
-    figures = Optimised
+    figures = OptimiseFigures
     remedy = "forgotten"
     limit = "rounds"
     puzzle: Scored
@@ -83,7 +83,7 @@ class Optimisation(RowsJob):
         self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS
         self._unfinished = 0
         self._arena = self.puzzle.arena(self.plan.board)
-        self._bound = Optimised.of(self.store.state).bound
+        self._bound = OptimiseFigures.of(self.store.state).bound
         self._span = self.seconds_left
 
     def make_rows(self) -> None:
@@ -136,7 +136,7 @@ class Optimisation(RowsJob):
             yield number, games
             number += games
 
-    def _take_games(self, first: int, games: int, game: Game) -> None:
+    def _take_games(self, first: int, games: int, game: PlayedGame) -> None:
         self._offer(game.score, game.sequence, first)
         seconds = round(self.session.seconds, 3)
         self._end_round(plans.Round(first, games, game.score, len(game.sequence), game.tried, seconds, []))
@@ -262,8 +262,8 @@ class Optimisation(RowsJob):
     def _tried(self) -> int:
         return sum(each.tried for each in self._rounds.values()) + self._unfinished
 
-    def found(self) -> Optimised:
-        return Optimised(self._best.score, self._best.moves, self._tried, self._rounds_done, self._bound)
+    def found(self) -> OptimiseFigures:
+        return OptimiseFigures(self._best.score, self._best.moves, self._tried, self._rounds_done, self._bound)
 
     def _tell(self, what: str) -> None:
         left = self.seconds_left

@@ -11,7 +11,7 @@ from hakoiri.storage.ledger.lock import holder_of
 _PRUNED = ("complete", "interrupted", "cancelled", "failed")
 
 
-class Repeated(NamedTuple):
+class DuplicateRun(NamedTuple):
     """A run to be pruned, the complete run that does the same and is kept, and the runs that are deleted with it."""
 
     found: RunStatus
@@ -19,7 +19,7 @@ class Repeated(NamedTuple):
     belonging: list[str]
 
 
-def repeated_runs(data: Path) -> list[Repeated]:
+def repeated_runs(data: Path) -> list[DuplicateRun]:
     """Return the runs that do the same as a complete one made later, or are not complete where another is.
 
     Same puzzle, options, start, goal and kind. Left out are queued runs, those that a process holds or to which a held
@@ -32,7 +32,7 @@ def repeated_runs(data: Path) -> list[Repeated]:
             kept.append(status)
     repeated = ((status, _twin(status, kept)) for status in found)
     return [
-        Repeated(status, twin.run, [other.name for other in belonging])
+        DuplicateRun(status, twin.run, [other.name for other in belonging])
         for status, twin in repeated
         if twin is not None and twin is not status and status.status in _PRUNED
         for belonging in [belonging_to(data / status.run)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session.breaking import Breaking
-from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.interruptible import InterruptibleWork
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Keys
@@ -73,7 +73,7 @@ class Control:
         self._cancelled: list[Callable[[], bool]] = []
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._next_look = 0.0
-        self._computing = Breaking()
+        self._computing = InterruptibleWork()
 
     @contextmanager
     def watching(self, cancelled: Callable[[], bool]) -> Iterator[None]:
@@ -142,11 +142,11 @@ class Control:
 class Executor(Protocol):
     """Maps a task over chunks.
 
-    `name` is what users call it; `places` count who does what.
+    `name` is what users call it; `work_log` count who does what.
     """
 
     name: str
-    places: Places
+    work_log: WorkLog
 
     @property
     def workers(self) -> int:
@@ -228,8 +228,8 @@ class Session:
     def __init__(self, store: RunStore, context: ComputeContext) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = context.control, context.observer
-        self.places = context.executor.places
-        self.places.go_on(store.state.places)
+        self.work_log = context.executor.work_log
+        self.work_log.go_on(store.state.places)
         self._progress = store.state.progress
         self._counted = self._committed = time.monotonic()
 
@@ -261,7 +261,7 @@ class Session:
     def commit(self, state: State) -> State:
         """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
         now = time.monotonic()
-        seconds, places = state.seconds + now - self._counted, self.places.as_dict()
+        seconds, places = state.seconds + now - self._counted, self.work_log.as_dict()
         self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places, lost_sessions=0))
         self._counted, self._committed = now, time.monotonic()
         return self.store.state

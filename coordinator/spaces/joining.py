@@ -46,7 +46,7 @@ _STAGE = 1
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinProgress:
     """How far the passes are, as the partial record has it.
 
     A range has `range_slabs` slabs, the last one perhaps fewer. `expanded` counts configurations, the others ranges,
@@ -118,9 +118,9 @@ class Joining:
         if fields is None or "range_slabs" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
             self._spill.clear()
             fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
-            self._done = Joined(max(1, min(self._context.tuning.most_range, fitting) // SLAB))
+            self._done = JoinProgress(max(1, min(self._context.tuning.most_range, fitting) // SLAB))
         else:
-            self._done = Joined(**fields | {"spilled": spilled})
+            self._done = JoinProgress(**fields | {"spilled": spilled})
             self._spill.restore(spilled)
 
     def _save(self, **done: Any) -> None:

@@ -19,7 +19,7 @@ _TOGETHER = 1 << 19
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _ListProgress:
     """How far the list is on disk, as the partial record has it; `last` is the greatest key, as hexadecimal text."""
 
     last: str = "-0x1"
@@ -36,7 +36,7 @@ class Listing:
 
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._puzzle = session, session.store, session.puzzle
-        self._listed = _Listed(**(self._store.read_partial() or {}))
+        self._listed = _ListProgress(**(self._store.read_partial() or {}))
 
     @property
     def size(self) -> int:
@@ -86,7 +86,7 @@ class Listing:
         stored, index = self._store.stage_blocks(0, code_keys(0, keys), old.index)
         lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
         goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
-        self._listed = _Listed(
+        self._listed = _ListProgress(
             hex(key_at(keys, -1)), old.size + len(keys), old.goals + goals, lane_0, lane_1, old.stored + stored, index
         )
         # IMPORTANT: with each batch, for an interruption commits what is staged.

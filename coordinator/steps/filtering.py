@@ -24,7 +24,7 @@ from hakoiri.storage.layers.readers import Layer, Layers, Source, StoredLayer, a
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.exchange.step import Sample, between
+from hakoiri.worker.exchange.step import SourceSample, between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import partition_by
@@ -116,7 +116,7 @@ class FilterStep(LayerStep):
         """Time a sample, and sort what passes of it."""
         keys, table, began = self._sample(), partition_by(self._layout.pack([0]), 1).table, time.perf_counter()
         passed, _ = do_task(self._filter.task, self._puzzle, [keys], [table, *self._targets(0)])
-        self._sampled = Sample(keys, sort_keys(passed.copy()), (time.perf_counter() - began) / len(keys))
+        self._sampled = SourceSample(keys, sort_keys(passed.copy()), (time.perf_counter() - began) / len(keys))
 
     @property
     def _work_size(self) -> int:

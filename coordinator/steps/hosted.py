@@ -275,12 +275,12 @@ class Hosting:
 
     def _note(self, depth: Depth, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""
-        places, seconds = self._session.places, {host: answer.seconds for host, answer in told.items()}
-        places.add_expansion(depth, seconds)
+        work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in told.items()}
+        work_log.add_expansion(depth, seconds)
         dealt, slowest = self._keepers.dealt, max(seconds.values())
         for number, host in enumerate(dealt.hosts):
             expanded, made = told[host], merged[host]
-            places.add_kept(
+            work_log.add_kept(
                 host, ranges=dealt.owners.count(number), threads=expanded.threads, configurations=made.size,
                 stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
                 waited=slowest - seconds[host] + made.waited,

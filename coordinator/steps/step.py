@@ -28,7 +28,7 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
-from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, RangeStep, Sample
+from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, RangeStep, SourceSample
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
@@ -142,7 +142,7 @@ class LayerStep:
         """Inspect and time a sample, and sort what it leads to."""
         keys, began = self._sample(), time.perf_counter()
         successors = self._session.compute(partial(inspected_expansion, self._puzzle, keys, self._depth)).successors
-        self._sampled = Sample(keys, sort_keys(successors.copy()), (time.perf_counter() - began) / len(keys))
+        self._sampled = SourceSample(keys, sort_keys(successors.copy()), (time.perf_counter() - began) / len(keys))
 
     def _sample(self) -> Keys:
         return self._source.sample()

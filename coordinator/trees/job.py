@@ -9,7 +9,7 @@ from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.trees.grown import Grown, prefix_nodes
+from hakoiri.coordinator.trees.figures import TreeFigures, prefix_nodes
 from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.coordinator.trees.verify import TreeVerifier
 from hakoiri.puzzles.capabilities import Placements
@@ -31,7 +31,7 @@ STRATEGY, KEEPING = "strategy", "solutions"
 class Subtrees(Job):
     """A count of all solutions, from the empty figure."""
 
-    figures = Grown
+    figures = TreeFigures
     check_class = TreeVerifier
     puzzle: Placements
 
@@ -63,18 +63,18 @@ class Subtrees(Job):
         }
 
     def questions(self) -> list[str]:
-        return ["solutions"] if self.puzzle.keeps and Grown.of(self.store.state).orbits else []
+        return ["solutions"] if self.puzzle.keeps and TreeFigures.of(self.store.state).orbits else []
 
     @classmethod
     def compare(cls, manifest: Manifest, others: Callable[[], list[tuple[Manifest, State]]]) -> Table:
         """The latest complete run of each strategy for the same figure, the one with most nodes first."""
         latest = {
-            other.puzzle["options"][STRATEGY]: (other.run, state, Grown.of(state))
+            other.puzzle["options"][STRATEGY]: (other.run, state, TreeFigures.of(state))
             for other, state in others()
             if _figure(other) == _figure(manifest) and state.status == "complete"
         }
         slowest_first = sorted(latest.items(), key=lambda entry: -entry[1][2].nodes)
-        fastest = slowest_first[-1][1][2] if latest else Grown()
+        fastest = slowest_first[-1][1][2] if latest else TreeFigures()
         rows = [
             {
                 "strategy": strategy,
@@ -104,7 +104,7 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
         session.observer.note("counting everything again")
         for database, prefix in ((BLOCKS, b""), (LAYERS, b""), (CHUNKS, b""), (FOUND, b""), (META, CUTTING_KEY)):
             store.erase(database, prefix)
-        store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=Grown().as_dict()))
+        store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=TreeFigures().as_dict()))
         return
     records = _sound_records(store, cutting)
     broken = [chunk for chunk in subtrees.finished_chunks(store) if chunk not in records]
@@ -156,7 +156,7 @@ def _sums(records: dict[int, subtrees.ChunkRecord]) -> tuple[int, ...]:
 
 def _counted(store: RunStore, puzzle: Placements, cutting: subtrees.Cutting) -> tuple[int, ...]:
     """The same sums by the state."""
-    found, nodes = Grown.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
+    found, nodes = TreeFigures.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
     return found.solutions, found.orbits or 0, found.classes or 0, found.nodes - nodes
 
 
@@ -166,7 +166,7 @@ def _state_of(
     solutions, orbits, classes, nodes = _sums(records)
     seconds = sum(record.microseconds for record in records.values()) / 1e6
     nodes += prefix_nodes(store, puzzle, cutting.depth)
-    found = Grown(solutions, orbits, classes, nodes, cutting.chunks, len(records), seconds)
+    found = TreeFigures(solutions, orbits, classes, nodes, cutting.chunks, len(records), seconds)
     return replace(store.state, depth=cutting.depth, digest="", figures=found.as_dict())
 
 

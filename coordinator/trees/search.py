@@ -18,7 +18,7 @@ from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.session.session import Executor, Session
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.trees.estimate import seconds_left
-from hakoiri.coordinator.trees.grown import Grown, chunk_roots, shuffled, tree_digest
+from hakoiri.coordinator.trees.figures import TreeFigures, chunk_roots, shuffled, tree_digest
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import is_increasing, sort_keys
@@ -50,7 +50,7 @@ class TreeSearch:
             raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
         self._puzzle = session.puzzle
         self._state = self._store.state
-        self._found = Grown.of(self._state)
+        self._found = TreeFigures.of(self._state)
         self._expected = self._state.progress.seconds_left
 
     def run(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.trees.grown import Grown, chunk_roots, prefix_nodes, tree_digest
+from hakoiri.coordinator.trees.figures import TreeFigures, chunk_roots, prefix_nodes, tree_digest
 from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
@@ -71,7 +71,7 @@ class TreeVerifier(Check):
                 self.report.damage(str(error))
 
     def _check_sums(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> bool:
-        state, found, before = self.store.state, Grown.of(self.store.state), len(self.report.faults)
+        state, found, before = self.store.state, TreeFigures.of(self.store.state), len(self.report.faults)
         nodes = prefix_nodes(self.store, self.puzzle, cutting.depth)
         results = [record.result for record in records.values()]
         sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
@@ -135,7 +135,7 @@ class TreeVerifier(Check):
 
     def _check_solutions(self, cutting: subtrees.Cutting, records: dict[int, subtrees.ChunkRecord]) -> None:
         if self.store.state.status == "complete":
-            if orbits := Grown.of(self.store.state).orbits:
+            if orbits := TreeFigures.of(self.store.state).orbits:
                 keys = self.store.layer(cutting.depth + 1)
                 lanes = NOTHING
                 for record in records.values():

@@ -125,7 +125,7 @@ class Command(_ShortHelp, TyperCommand):
         return parser
 
 
-class _Parts(Mapping[str, Any]):
+class _LazyCommands(Mapping[str, Any]):
     """The commands by name, each made when it is asked for."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Commands(_ShortHelp, TyperGroup):
     """All commands."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options | {"commands": _Parts()})
+        super().__init__(**options | {"commands": _LazyCommands()})
 
 
 app = typer.Typer(

@@ -58,7 +58,7 @@ async def open_runs(request: Request) -> OpenRuns:
 Runs = Annotated[OpenRuns, Depends(open_runs)]
 
 
-class _File(FileResponse):
+class _FileAnswer(FileResponse):
     """A file, parts of which are answered; a part that makes no sense is a problem like all others."""
 
     @classmethod
@@ -117,7 +117,7 @@ class Asked:
         if self._begins:
             return RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
         name, headers = f"{question.run}.{ending}", self._kept(self._state())
-        return _File(question.file, media_type=media_type, filename=name, headers=headers)
+        return _FileAnswer(question.file, media_type=media_type, filename=name, headers=headers)
 
     def question(self, number: str) -> Question:
         return self._questions.known(self.directory.name, number)

@@ -93,7 +93,7 @@ class State:
     `reason` says why it stopped, `steps` what may help. `depth` is that of the last committed layer, -1 before the
     first; `seconds` the time of all sessions together; `updated` a Unix time; `stored_bytes` what all committed layers
     take on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places` say where the
-    work was done (`coordinator.session.places`). `lost_sessions` counts those that ended without a reason since the
+    work was done (`coordinator.session.work_log`). `lost_sessions` counts those that ended without a reason since the
     last commit of work.
     """
 

@@ -14,7 +14,7 @@ from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.plays.met import Met
+from hakoiri.worker.plays.met import SeenBoards
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.support.runs import SILENT
 
@@ -93,7 +93,7 @@ def test_a_trail_forgets_only_what_led_nowhere() -> None:
 
 
 def test_boards_met_are_those_of_a_dictionary() -> None:
-    random, met, plain = Random(3), Met(1 << 22), dict[tuple[int, int], int]()
+    random, met, plain = Random(3), SeenBoards(1 << 22), dict[tuple[int, int], int]()
     for _ in range(60):
         digests = [(random.randrange(40), random.randrange(40)) for _ in range(50)]
         points = [random.randrange(9) for _ in digests]
@@ -111,7 +111,7 @@ def test_boards_met_are_those_of_a_dictionary() -> None:
 
 @pytest.mark.parametrize("memory", [1 << 16, 1 << 20])
 def test_boards_met_keep_to_their_memory_and_forget_the_earliest(memory: int) -> None:
-    met, size = Met(memory), 4_000
+    met, size = SeenBoards(memory), 4_000
     for layer in range(60):
         digests = np.arange(layer * size, (layer + 1) * size, dtype=np.uint64)[:, None].repeat(2, axis=1)
         taken = np.full(size, layer)

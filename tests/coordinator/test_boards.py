@@ -29,7 +29,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.graphs import family
 from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
-from hakoiri.worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
+from hakoiri.worker.graphs.family import OPEN, Member, MemberRequest, answer, answered, measure
 from hakoiri.worker.graphs.searches import Graph
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
@@ -62,7 +62,7 @@ def space_of(puzzle: Sliding) -> nx.Graph:
     return graph
 
 
-def check_member(asked: Asked, found: Member) -> None:
+def check_member(asked: MemberRequest, found: Member) -> None:
     puzzle = Sliding({"goal": asked.goal}, asked.start)
     graph, known = space_of(puzzle), found.components
     parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
@@ -96,7 +96,11 @@ def test_every_mix_is_as_plain_searches_have_it(study: Path) -> None:
 def test_large_components_are_tasks_of_their_own(
     lanes_from: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    usual = Asked("AAB/C.D/EF.", "", True), Asked("AAB/.CB/D..", "***/***/AA*", False), Asked("AA/BB/..", "", True)
+    usual = (
+        MemberRequest("AAB/C.D/EF.", "", True),
+        MemberRequest("AAB/.CB/D..", "***/***/AA*", False),
+        MemberRequest("AA/BB/..", "", True),
+    )
     expected = [measure(Sliding({}, asked.start), asked) for asked in usual]
     monkeypatch.setattr(family, "_LANES_FROM", lanes_from)
     monkeypatch.setattr(family, "ALONE_FROM", 2)
@@ -207,7 +211,7 @@ def test_memory_is_kept_by_fewer_threads(tmp_path: Path) -> None:
 
 
 def test_what_workers_answer_is_read_again() -> None:
-    member = measure(Sliding({}, "AA/B."), Asked("AA/B.", "**/A*", True))
+    member = measure(Sliding({}, "AA/B."), MemberRequest("AA/B.", "**/A*", True))
     assert answered(answer(member)) == member
 
 

@@ -15,8 +15,8 @@ from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.runs.collect import collect_run
-from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.coordinator.steps import hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -282,7 +282,7 @@ def test_what_a_host_has_done_is_counted_once(
     """A host is lost for good while a layer is merged or copied, so that the layer is made again."""
     options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
     directory, told = new_run(tmp_path, options), list[int]()
-    monkeypatch.setattr(Places, "add_kept", lambda places, host, **figures: told.append(figures["configurations"]))
+    monkeypatch.setattr(WorkLog, "add_kept", lambda places, host, **figures: told.append(figures["configurations"]))
 
     def lose(asked: str, host: str, request: HostRequest) -> None:
         if asked == task and request.depth == 7 and not hosts.gone:

@@ -11,7 +11,7 @@ import pytest
 
 import hakoiri.paths
 from hakoiri.api import Run, census, explore, open_run
-from hakoiri.cli.puzzles.game import Game
+from hakoiri.cli.puzzles.game import PlaySession
 from hakoiri.cli.puzzles.playing import _Hints
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
 from hakoiri.coordinator.executors.hosts import HostLostError
@@ -399,7 +399,7 @@ def test_hints_of_a_game_come_from_them(usual_run: Run, monkeypatch: pytest.Monk
     farthest = usual_run.puzzle.render(int(usual_run.hardest(1).configurations[0]))
     monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
     with closing(_Hints(PuzzleSpec("klotski"), usual_run.store.directory.parent)) as hints:
-        assert hints.hint(Game(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")
+        assert hints.hint(PlaySession(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")
 
 
 def test_of_three_by_three_tiles(tmp_path: Path) -> None:

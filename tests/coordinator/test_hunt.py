@@ -20,13 +20,13 @@ from hakoiri.coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.deals.hunt import HuntDeals, Hunted, legs_of
+from hakoiri.coordinator.deals.hunt import HuntDeals, HuntFigures, legs_of
 from hakoiri.coordinator.deals.hunt_plan import (
     FIRST_CYCLE,
+    DealPool,
     HuntPlan,
-    Pool,
+    LegEnd,
     Record,
-    Standing,
     hunted,
     moment_of,
     records_among,
@@ -47,7 +47,7 @@ from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals import hunting as requests
 from hakoiri.worker.deals import solving
-from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
+from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective, WalkResult, score_of
 from hakoiri.worker.deals.solving import DealFigures
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.solitaires import hunting
@@ -90,8 +90,8 @@ class Hunt:
         return HuntPlan(self.objective, self.seed, self.cap, 4, self.work)
 
     @property
-    def pool(self) -> Pool:
-        return Pool(self.plan, gap(int(self.ranks)))
+    def pool(self) -> DealPool:
+        return DealPool(self.plan, gap(int(self.ranks)))
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,15 @@ class Found:
 
     directory: Path
     state: State
-    figures: Hunted
-    legs: dict[int, Standing]
+    figures: HuntFigures
+    legs: dict[int, LegEnd]
     records: list[Record] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", records_among(self.legs))
 
     @property
-    def rows(self) -> list[Standing]:
+    def rows(self) -> list[LegEnd]:
         """The legs, apart from the clock."""
         return [replace(leg, seconds=0.0, when="") for leg in self.legs.values()]
 
@@ -128,7 +128,7 @@ def chased(hunt: Hunt, data: Path, control: Any = None, observer: Any = None, wo
 
 def look(directory: Path) -> Found:
     with RunStore(directory) as store:
-        return Found(directory, store.state, Hunted.of(store.state), legs_of(store))
+        return Found(directory, store.state, HuntFigures.of(store.state), legs_of(store))
 
 
 def what_is_found(found: Found) -> list[tuple[int, str]]:
@@ -295,7 +295,7 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
 
 @objectives
 def test_a_step_is_weighed_by_moves_or_the_logarithm_of_positions(objective: Objective) -> None:
-    looked = requests._LookedAt("", 100, 5)
+    looked = requests._ScoredDeal("", 100, 5)
     worth = requests._worth(looked, Leg("", objective, 1, 0.5, 1, 1, 1))
     assert worth == (pytest.approx(4.605, abs=1e-3) if objective == "positions" else 100)
 
@@ -352,10 +352,10 @@ def test_legs_grow_with_the_cycles() -> None:
 
 def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
     hunt, deal = small_hunt(), gap(4).random_deal(3, 5)
-    pool = Pool.of(hunt.plan, gap(4), deal.replace("/", " / "))
+    pool = DealPool.of(hunt.plan, gap(4), deal.replace("/", " / "))
     assert pool.deals(0, []) == [deal] * 4
     assert {pool.moment(generation).size for generation in range(3 * FIRST_CYCLE)} == {4}
-    better = Standing(5, "somewhere else", 1, gap(4).random_deal(3, 6), 2, 1, 1)
+    better = LegEnd(5, "somewhere else", 1, gap(4).random_deal(3, 6), 2, 1, 1)
     assert pool.deals(FIRST_CYCLE, [better] * 4, better) == [better.best] * 4
     assert pool.deals(1, [better] * 4) == ["somewhere else"] * 4
     assert pool.leg(0, [deal] * 4, 0).temperature == pytest.approx(0.05)
@@ -363,7 +363,7 @@ def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
 
 def test_where_nothing_grows_a_start_says_the_pieces() -> None:
     spec = PuzzleSpec("sliding", {"axis": "rows-and-columns", "metric": "straight"}, "AA./..B/..B")
-    assert Pool.of(small_hunt().plan, hunted(spec), spec.start).start is None
+    assert DealPool.of(small_hunt().plan, hunted(spec), spec.start).start is None
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
@@ -374,9 +374,9 @@ def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
     assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
 
 
-def standings(scores: Sequence[int], deals: Sequence[str]) -> list[Standing]:
+def standings(scores: Sequence[int], deals: Sequence[str]) -> list[LegEnd]:
     return [
-        Standing(leg, deal, score, deal, score, 1, 1, 0.0)
+        LegEnd(leg, deal, score, deal, score, 1, 1, 0.0)
         for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
     ]
 
@@ -679,6 +679,6 @@ def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_p
 
 
 def test_figures_survive_the_way_to_the_rows() -> None:
-    found = Walked("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
+    found = WalkResult("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
     assert requests.answered(solving.answer(found)) == found
     assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

@@ -12,7 +12,7 @@ import pytest
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
-from hakoiri.coordinator.plays.optimise import Optimisation, Optimised, best_of
+from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.nakuron import bound as proving
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     directory: Path
     state: State
     best: Best
-    figures: Optimised
+    figures: OptimiseFigures
 
 
 def optimise(data: Path, strategy: str = BEAM, width: int | None = None, control: Any = None, **limits: Any) -> Found:
@@ -63,7 +63,7 @@ def optimise(data: Path, strategy: str = BEAM, width: int | None = None, control
 
 def look(directory: Path) -> Found:
     with RunStore(directory) as store:
-        return Found(directory, store.state, best_of(store), Optimised.of(store.state))
+        return Found(directory, store.state, best_of(store), OptimiseFigures.of(store.state))
 
 
 def played(best: Best) -> int:

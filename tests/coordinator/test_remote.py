@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.executors import opening, remote
-from hakoiri.coordinator.executors.flight import Chunk
+from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -43,7 +43,7 @@ def executor_of(**parts: Any) -> RemoteExecutor:
 
 
 def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
-    executor = executor_of(_company=SimpleNamespace(living={"a"}), _queued_at=0.0)
+    executor = executor_of(_workers=SimpleNamespace(living={"a"}), _queued_at=0.0)
     now = time.monotonic()
     assert executor._why_lost(chunk_of(0), True, now) == "its job is in no queue and no worker has begun it"
     assert executor._why_lost(chunk_of(0, begun_by="a"), True, now) == ""
@@ -53,7 +53,7 @@ def test_a_job_in_no_queue_that_no_worker_has_begun_is_lost() -> None:
 
 
 def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
-    executor = executor_of(_tuning=DEFAULT, _flight=SimpleNamespace(task="forest"))
+    executor = executor_of(_tuning=DEFAULT, _in_flight=SimpleNamespace(task="forest"))
     chunk = chunk_of(2)
     chunk.losses = DEFAULT.most_losses - 1
     with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
@@ -65,14 +65,14 @@ def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
 def test_a_result_that_is_gone_or_of_a_worker_that_is_left_out_is_asked_for_again(worker: str, result: Any) -> None:
     sent: list[Chunk] = []
     flight, chunk = SimpleNamespace(fetch=lambda *_: result, send=sent.append), chunk_of(0, begun_by=worker)
-    executor = executor_of(_flight=flight, places=SimpleNamespace(untrusted=["bad"]))
+    executor = executor_of(_in_flight=flight, work_log=SimpleNamespace(untrusted=["bad"]))
     assert list(executor._take_in(chunk, Event("done", chunk.token, 1, worker))) == []
     assert sent == [chunk]
 
 
 @pytest.mark.parametrize(("is_away", "chunks"), [(True, {}), (False, {"1.0": chunk_of(0)}), (False, {})])
 def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(is_away: bool, chunks: Any) -> None:
-    executor = executor_of(_company=SimpleNamespace(is_away=is_away), _flight=SimpleNamespace(chunks=chunks))
+    executor = executor_of(_workers=SimpleNamespace(is_away=is_away), _in_flight=SimpleNamespace(chunks=chunks))
     assert list(executor._work_alone()) == []
 
 
@@ -80,7 +80,7 @@ def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
     puzzle = PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}).build()
     keys, cuts = puzzle.keys([0, 5, 9]), partition_by(puzzle.keys([0, 26]), 2).table
     flight = SimpleNamespace(task="goals")
-    executor = executor_of(_puzzle=puzzle, _flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
+    executor = executor_of(_puzzle=puzzle, _in_flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
     chunk = replace(chunk_of(0), payload=pack_arrays([keys]))
     found, expected = executor._do(chunk), do_task("goals", puzzle, [keys], [cuts])
     assert [part.tolist() for part in found] == [part.tolist() for part in expected]

@@ -140,9 +140,9 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, looks = Random(1), []
     edges = {(vertex, (vertex + 1) % 400) for vertex in range(400)}
     edges |= {(rng.randrange(400), rng.randrange(400)) for _ in range(60)}
-    look = bounding.Bounds.look_from
+    look = bounding.DirectedBounds.look_from
     monkeypatch.setattr(
-        bounding.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source)
+        bounding.DirectedBounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source)
     )
     assert_right(Drawn(400, edges).found(BOUNDED), 400, edges)
     assert len(looks) < 100

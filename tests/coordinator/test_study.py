@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hakoiri.coordinator.deals.dealing import deals_of, dealt, limit_threads
-from hakoiri.coordinator.deals.study import Studied, StudyDeals, kept_deals
+from hakoiri.coordinator.deals.study import StudyDeals, StudyFigures, kept_deals
 from hakoiri.coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from hakoiri.coordinator.deals.study_table import Deal, tally
 from hakoiri.coordinator.errors import OverBudgetError
@@ -225,7 +225,7 @@ def test_a_stopped_study_goes_on_and_searches_no_deal_twice(tmp_path: Path) -> N
     assert state_of(directory).status == "interrupted"
     (before,) = kept(directory).values()
     assert 0 < len(before) < 60
-    assert Studied.of(state_of(directory)).deals_done == len(before)
+    assert StudyFigures.of(state_of(directory)).deals_done == len(before)
     assert begun(plan, tmp_path) == directory
     (after,) = kept(directory).values()
     assert [deal.number for deal in after] == list(range(60))

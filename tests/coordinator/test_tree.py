@@ -20,7 +20,7 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.trees import verify
-from hakoiri.coordinator.trees.grown import Grown
+from hakoiri.coordinator.trees.figures import TreeFigures
 from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.export.files import export_run
@@ -59,7 +59,7 @@ def verified(directory: Path, full: bool = False) -> Report:
 def answer(directory: Path) -> tuple[Any, ...]:
     """All that must not depend on how a run went."""
     with RunStore(directory) as store:
-        state, found = store.state, Grown.of(store.state)
+        state, found = store.state, TreeFigures.of(store.state)
         keys = ints(store.layer(state.depth)) if found.orbits else []
         return found.solutions, found.orbits, found.classes, found.nodes, state.digest, keys
 
@@ -240,7 +240,7 @@ def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     stop_before_chunk(monkeypatch, control, 200)
     at_once = Tuning(chunk_commit=-1.0)
     state = drive(directory, Resources(workers=1, chunk=1, tuning=at_once), control, Watcher())
-    found = Grown.of(state)
+    found = TreeFigures.of(state)
     assert (found.chunks_done, found.chunks) == (200, 320)
     assert told[0] is None
     assert told[-1] is not None

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from hakoiri.cli.puzzles.game import Game, Press
+from hakoiri.cli.puzzles.game import PlaySession, Press
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 
 
-def game(puzzle: str, start: str | None = None, **options: str) -> Game:
-    return Game(PuzzleSpec(puzzle, options, start).build())
+def game(puzzle: str, start: str | None = None, **options: str) -> PlaySession:
+    return PlaySession(PuzzleSpec(puzzle, options, start).build())
 
 
 def test_a_letter_and_an_arrow_move_a_piece() -> None:

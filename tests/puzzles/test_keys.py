@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hakoiri.puzzles.keys import order
+from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import (
     LAYOUTS,
     U32,
@@ -26,7 +27,6 @@ from hakoiri.puzzles.keys.layout import (
     narrowest,
 )
 from hakoiri.puzzles.keys.order import lower_bounds
-from hakoiri.puzzles.keys.places import Places
 from hakoiri.puzzles.keys.splitmix import random_word, random_words
 from tests.support.plain import any_keys, increasing_keys, layouts, words_of
 
@@ -261,11 +261,11 @@ def test_places_are_lower_bounds(layout: Layout, most: int) -> None:
         values = sorted({begin + rng.randrange(most) for _ in range(60)})
         around = range(max(0, begin - 70), min(layout.greatest, begin + most + 70))
         wanted = [*values, *rng.sample(around, 150), 0, layout.greatest]
-        places = Places.of(keys := layout.pack(values))
+        places = KeyIndex.of(keys := layout.pack(values))
         assert len(places.table) == 0 or layout.words == 1
         assert (len(places.table) > 0) == (most == 90 and layout.words == 1)
         assert places.lower_bounds(layout.pack(wanted)).tolist() == lower_bounds(keys, layout.pack(wanted)).tolist()
-    assert Places.of(layout.pack([])).lower_bounds(layout.pack([5])).tolist() == [0]
+    assert KeyIndex.of(layout.pack([])).lower_bounds(layout.pack([5])).tolist() == [0]
 
 
 @pytest.mark.parametrize("state", [0, 1, 2**63, 2**64 - 1])

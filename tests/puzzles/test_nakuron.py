@@ -24,7 +24,7 @@ from hakoiri.puzzles.nakuron.board import (
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of, rows_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.worker.nakuron.tilting import first_field, play, tilt_fields
-from hakoiri.worker.plays.moving import Game, best_answered, games_request
+from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
 from tests.support.nakuron_boards import KNOWN
 from tests.support.refusals import refused
 
@@ -202,7 +202,7 @@ def test_random_boards_are_the_same_everywhere_and_of_their_setting(setting: int
 # Games
 
 
-def best_game(board: Board, strategy: str, seed: int, first: int, count: int) -> Game:
+def best_game(board: Board, strategy: str, seed: int, first: int, count: int) -> PlayedGame:
     request = games_request(Nakuron.games.index(strategy), seed, first, count)
     return best_answered(play(Nakuron(), request, [*ground_of(board), field_of(board)]))
 

@@ -21,10 +21,10 @@ from hakoiri.coordinator.executors.threads import ThreadExecutor
 from hakoiri.coordinator.layers.search import Explored
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -87,7 +87,7 @@ class Elsewhere:
     name = "elsewhere"
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
-        self.workers, self._puzzle, self._control, self.places = workers, puzzle, control, Places()
+        self.workers, self._puzzle, self._control, self.work_log = workers, puzzle, control, WorkLog()
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""

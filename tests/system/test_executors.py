@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import company, shared
-from hakoiri.coordinator.executors.flight import Flight
+from hakoiri.coordinator.executors import shared, worker_pool
+from hakoiri.coordinator.executors.in_flight import InFlight
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.executors.threads import ThreadExecutor
@@ -96,7 +96,7 @@ def test_what_is_for_one_host_waits_for_it_alone(redis_server: RedisServer) -> N
     """It does not come to be in the queue for all, and passes if the host never comes."""
     connection, own = connect(redis_server.url), f"rq:queue:{own_queue('one')}"
     request = TaskRequest("here", "", 0, 0, 9, {}, {})
-    flight = Flight(connection, "host-index", 1, request, Shared(connection, "here", 9))
+    flight = InFlight(connection, "host-index", 1, request, Shared(connection, "here", 9))
     chunks = [flight.add(number, [], 0.0) for number in range(3)]
     for chunk in chunks[:2]:
         flight.send(chunk, "one")
@@ -215,7 +215,7 @@ def test_workers_that_are_on_their_way_are_waited_for(
     redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that has started workers does not work alone before they had time to come, or died."""
-    monkeypatch.setattr(company, "_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(worker_pool, "_ALONE_SECONDS", 0.0)
     asked, notes = 0, list[tuple[int, str]]()
 
     class Observer(SilentObserver):

@@ -9,7 +9,7 @@ import pytest
 import redis
 from rq.exceptions import NoSuchJobError
 
-from hakoiri.coordinator.executors import company
+from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
@@ -224,7 +224,7 @@ def test_forged_registries_of_rq_end_no_worker(redis_server: RedisServer, worker
 
 def test_a_forged_heartbeat_stalls_no_run(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that says that it lives, and answers nothing, is waited for once."""
-    monkeypatch.setattr(company, "_SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.3)
     redis_server.client.sadd(WORKERS, "forged-1")
     redis_server.client.set(worker_key("forged-1"), b"")
     puzzle, notes = Klotski(), Notes()
@@ -241,7 +241,7 @@ def test_a_forged_heartbeat_stalls_no_run(redis_server: RedisServer, monkeypatch
 def test_a_worker_that_answers_after_a_silence_is_counted_on(
     redis_server: RedisServer, workers: StartWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company, "_SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.2)
     redis_server.client.sadd(WORKERS, "forged-1")
     redis_server.client.set(worker_key("forged-1"), b"")
     puzzle, resources = Klotski(), Resources(redis=redis_server.url)
@@ -252,6 +252,6 @@ def test_a_worker_that_answers_after_a_silence_is_counted_on(
 
             def by_worker() -> bool:
                 list(context.executor.map("neighbours", [[start]] * 5))
-                return any(context.executor.places.as_dict()["hosts"])
+                return any(context.executor.work_log.as_dict()["hosts"])
 
             wait_until(by_worker)

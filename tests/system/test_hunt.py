@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.deals.hunt import Hunted, legs_of, records_of
+from hakoiri.coordinator.deals.hunt import HuntFigures, legs_of, records_of
 from hakoiri.coordinator.deals.hunt_plan import Record
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
@@ -133,7 +133,7 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
     (run,) = run_directories(hakoiri.data)
     with RunStore(run) as store:
         bests = {(f"{leg.best_score:,}", leg.best) for leg in legs_of(store).values()}
-        legs = Hunted.of(store.state).legs
+        legs = HuntFigures.of(store.state).legs
     assert announced
     assert set(announced) <= bests
     again = hakoiri.ask(*LONG[:-2], "--legs", str(legs + 2))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import flight, remote
+from hakoiri.coordinator.executors import in_flight, remote
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
@@ -126,7 +126,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
     clock = Mock()
     clock.monotonic.return_value = 0.0
     monkeypatch.setattr(remote, "time", clock)
-    monkeypatch.setattr(flight, "time", clock)
+    monkeypatch.setattr(in_flight, "time", clock)
     return clock
 
 

@@ -120,12 +120,12 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
 
 
 def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
-    from hakoiri.coordinator.deals.hunt import Hunted
-    from hakoiri.coordinator.plays.optimise import Optimised
+    from hakoiri.coordinator.deals.hunt import HuntFigures
+    from hakoiri.coordinator.plays.optimise import OptimiseFigures
 
     earlier = State(figures={"configurations": 7, "rounds": 1, "legs": 2})
-    assert Optimised.of(earlier) == Optimised(moves_tried=7, rounds=1)
-    assert Hunted.of(earlier) == Hunted(positions=7, legs=2)
+    assert OptimiseFigures.of(earlier) == OptimiseFigures(moves_tried=7, rounds=1)
+    assert HuntFigures.of(earlier) == HuntFigures(positions=7, legs=2)
 
 
 @pytest.mark.parametrize(

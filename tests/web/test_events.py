@@ -10,7 +10,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.web.routes.events import Stream
+from hakoiri.web.routes.events import EventStream
 from hakoiri.web.runs.opened import OpenRuns
 from tests.web.conftest import Served
 
@@ -21,7 +21,7 @@ class Event(NamedTuple):
     row: dict[str, Any]
 
 
-def told(stream: Stream) -> list[Event]:
+def told(stream: EventStream) -> list[Event]:
     """What a look at the run gives."""
     events = []
     for text in stream.look()[0]:
@@ -33,7 +33,7 @@ def told(stream: Stream) -> list[Event]:
 class Watching(SilentObserver):
     """Looks at a run as it goes."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: EventStream) -> None:
         self.stream, self.events = stream, list[Event]()
 
     def progress(self, progress: Progress) -> None:
@@ -42,7 +42,7 @@ class Watching(SilentObserver):
 
 def test_a_run_as_it_goes(tmp_path: Path) -> None:
     directory = make_run(tmp_path, PuzzleSpec("tiles", {"rows": "2", "columns": "3"}), None, {}, Resources())
-    watching = Watching(Stream(OpenRuns(tmp_path, Resources()), directory, ""))
+    watching = Watching(EventStream(OpenRuns(tmp_path, Resources()), directory, ""))
     drive(directory, Resources(workers=1), Control(), watching)
     events = watching.events + told(watching.stream)
     assert [event.row["status"] for event in events if event.kind == "state"][-1] == "complete"
@@ -53,9 +53,9 @@ def test_a_run_as_it_goes(tmp_path: Path) -> None:
 
 def test_on_from_the_last_id(served: Served) -> None:
     opened = served.client.app.state.runs  # type: ignore[attr-defined]
-    events = told(Stream(opened, served.data / served.small, ""))
+    events = told(EventStream(opened, served.data / served.small, ""))
     assert [event.kind for event in events] == ["layer"] * 22 + ["state"]
-    assert told(Stream(opened, served.data / served.small, events[7].number)) == events[8:]
-    assert told(Stream(opened, served.data / served.small, events[-1].number)) == []
+    assert told(EventStream(opened, served.data / served.small, events[7].number)) == events[8:]
+    assert told(EventStream(opened, served.data / served.small, events[-1].number)) == []
     for nonsense in ("x", "-", "9999999-1-complete", "-5", "1" * 150):
-        assert told(Stream(opened, served.data / served.small, nonsense))[-1].row["status"] == "complete"
+        assert told(EventStream(opened, served.data / served.small, nonsense))[-1].row["status"] == "complete"

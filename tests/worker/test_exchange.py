@@ -18,13 +18,13 @@ from hakoiri.storage.names import block_key
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
-from hakoiri.worker.layers.ranges import Found, Work, merge_range
+from hakoiri.worker.layers.ranges import MergeInput, RangeInput, merge_range
 from tests.support.steps import Steps
 
 DEPTH = 5
 
 
-def found_in(found: Found, layout: Layout) -> list[Key]:
+def found_in(found: RangeInput, layout: Layout) -> list[Key]:
     """All keys that were found, in order, once each."""
     bits = (
         [list_bits(found.bitmap.words, found.bitmap.base, layout)]
@@ -137,7 +137,8 @@ def test_bitmaps_of_all_ranges_are_used_again(tmp_path: Path) -> None:
         for bitmap, part in zip(exchange.whole, (keys[::2], keys[1::2]), strict=True):
             set_within(bitmap.fill(), part, bitmap.base)
         found = [
-            merge_range(Steps(U32, (1,)), DEPTH, Work(exchange.take(number), [], True)).keys for number in range(2)
+            merge_range(Steps(U32, (1,)), DEPTH, MergeInput(exchange.take(number), [], True)).keys
+            for number in range(2)
         ]
         assert np.concatenate(found).tolist() == keys.tolist()
         spare = exchange.emptied()

@@ -15,10 +15,10 @@ from hakoiri.worker.layers.kernels import set_within
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.layers.ranges import (
     Bitmap,
-    Expansion,
-    Found,
-    Frontier,
-    Work,
+    MergeInput,
+    RangeExpansion,
+    RangeInput,
+    RangeSource,
     bitmap_for,
     code_found,
     merge_range,
@@ -82,9 +82,9 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     partition = partition_by(U32.pack(keys), 7)
     batches, known = [U32.pack(keys[:900]), U32.pack(keys[900:])], list(range(5_100, 5_700, 3))
     put = list[tuple[int, Coded]]()
-    expand = Expansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), [], most_bytes, sums_flow)
+    expand = RangeExpansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), [], most_bytes, sums_flow)
     mine = bitmap and Bitmap(*bitmap)
-    size, scattered, ends, flow = expand(Frontier(3, batches, mine, stays, [U32.pack(known)]))
+    size, scattered, ends, flow = expand(RangeSource(3, batches, mine, stays, [U32.pack(known)]))
     assert size == len(keys)
     assert flow == (flow_of(puzzle, U32.pack(keys), puzzle.expand(U32.pack(keys))) if sums_flow else None)
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
@@ -118,11 +118,11 @@ def test_a_bitmap_of_all_ranges_takes_what_lies_in_it_whoever_expands() -> None:
     offsets, keys = (2, 64, 901), list(range(0, 11_000, 7))
     puzzle, partition = Steps(U32, offsets), partition_by(U32.pack(keys), 7)
     whole = [Bitmap(128, 120)]
-    expand = Expansion(puzzle, DEPTH, partition.table, lambda *_: None, whole, 1 << 30, False)
+    expand = RangeExpansion(puzzle, DEPTH, partition.table, lambda *_: None, whole, 1 << 30, False)
     # So many batches that some wait for the bitmap, and others have to.
     batches = [np.array_split(U32.pack(keys[begin::9]), 40) for begin in range(9)]
     with ThreadPoolExecutor(4) as pool:
-        made = [*pool.map(expand, [Frontier(0, each, None, True, []) for each in batches])]
+        made = [*pool.map(expand, [RangeSource(0, each, None, True, []) for each in batches])]
     expected = {key + offset for key in keys for offset in offsets}
     within = {key for key in expected if 128 <= key < 128 + 64 * 120}
     assert set(bits_of(whole[0])) == within
@@ -141,22 +141,22 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
     within = np.unique(rng.choice(crowd, 900))
     dots, base = rng.choice(crowd, 600), int(crowd[10_000]) // 64 * 64
 
-    def found() -> Found:
+    def found() -> RangeInput:
         bitmap, left = Bitmap(base, 1 + span // 64) if span else None, dots.copy()
         if bitmap and filled:
             left = set_within(bitmap.fill(), left, bitmap.base)
         blocks = [block for keys in spilled for block in code_keys(DEPTH, keys).blocks(DEPTH)]
-        return Found([part.copy() for part in (*raw, left)], blocks, bitmap)
+        return RangeInput([part.copy() for part in (*raw, left)], blocks, bitmap)
 
     everything = set(np.concatenate([*raw, *spilled, dots]).tolist())
     expected = sorted(everything - set(np.concatenate(known).tolist()))
-    summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found(), known, keep))
+    summary, coded, keys = merge_range(PUZZLE, DEPTH, MergeInput(found(), known, keep))
     assert keys_in(coded, DEPTH, U32) == expected
     goals = sum(key >> 28 == 10 for key in expected)
     assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
     assert keys.tolist() == (expected if keep else [])
     assert keys.dtype == np.uint32
-    _, coded, _ = merge_range(PUZZLE, DEPTH, Work(found(), known, keep, [within]))
+    _, coded, _ = merge_range(PUZZLE, DEPTH, MergeInput(found(), known, keep, [within]))
     assert keys_in(coded, DEPTH, U32) == sorted(set(expected) & set(within.tolist()))
     held = found()._replace(blocks=[])
     whole = keys_in(code_found(U32, DEPTH, held), DEPTH, U32)
@@ -167,18 +167,18 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, filled: bool, span:
 def test_blocks_of_bits_are_read_again_whatever_bitmap_there_is_now() -> None:
     keys = list(range(1_000, 3_000, 2))
     bitmap, put = Bitmap(960, 40), list[Coded]()
-    expand = Expansion(
+    expand = RangeExpansion(
         Steps(U32, (1,)), DEPTH, partition_by(U32.pack(keys), 1).table, lambda _, each: put.append(each), [], 0, False
     )
-    expand(Frontier(0, [U32.pack(keys)], bitmap, False, []))
+    expand(RangeSource(0, [U32.pack(keys)], bitmap, False, []))
     blocks = list(put[0].blocks(DEPTH))
     assert has_bits(blocks[0].value)
     for again in (Bitmap(960, 40), Bitmap(1_280, 10), None):
-        merged = merge_range(Steps(U32, (1,)), DEPTH, Work(Found([], blocks, again), [], True))
+        merged = merge_range(Steps(U32, (1,)), DEPTH, MergeInput(RangeInput([], blocks, again), [], True))
         assert ints(merged.keys) == [key + 1 for key in keys]
 
 
 def test_a_range_in_which_nothing_was_found_is_empty() -> None:
-    for found in (Found([], [], None), Found([], [], Bitmap(64, 5))):
-        summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found, [], True))
+    for found in (RangeInput([], [], None), RangeInput([], [], Bitmap(64, 5))):
+        summary, coded, keys = merge_range(PUZZLE, DEPTH, MergeInput(found, [], True))
         assert (summary.tolist(), len(coded.firsts), len(keys)) == ([0, 0, 0, 0], 0, 0)

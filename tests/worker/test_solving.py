@@ -11,7 +11,7 @@ from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
 from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
 from hakoiri.worker.deals import solving as layered
-from hakoiri.worker.deals.solving import Goal, Solved, answer, answered, read_request, request
+from hakoiri.worker.deals.solving import Goal, SolveResult, answer, answered, read_request, request
 from hakoiri.worker.solitaires.solving import solve
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
@@ -24,7 +24,7 @@ PLENTY = 10_000_000
 strategies = pytest.mark.parametrize("strategy", ["bfs", "dfs"])
 
 
-def solved(puzzle: Solitaire, strategy: SearchOrder, until: Until = "exhausted", cap: int = PLENTY) -> Solved:
+def solved(puzzle: Solitaire, strategy: SearchOrder, until: Until = "exhausted", cap: int = PLENTY) -> SolveResult:
     return solve(puzzle, puzzle.start, strategy, until, cap)
 
 

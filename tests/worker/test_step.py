@@ -21,9 +21,9 @@ from hakoiri.worker.exchange import exchange
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import shares_within
-from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import Expanded, Expansion, Frontier
+from hakoiri.worker.layers.ranges import ExpandedRange, RangeExpansion, RangeSource
 
 _Made = TypeVar("_Made")
 #: Ranges without a part of a word, of the 181,440 numbers of the 3x3 tiles.
@@ -64,7 +64,7 @@ def test_no_bits_are_left_for_the_next_layer(first: int, tmp_path: Path) -> None
             known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
             successors = sort_keys(puzzle.expand(layers[depth - 1]).successors)
             exchange = Exchange(RANGES, depth, Spill(tmp_path, puzzle.layout, depth), 1 << 20)
-            sample = Sample(layers[depth - 1], successors, 1e-6)
+            sample = SourceSample(layers[depth - 1], successors, 1e-6)
             step = RangeStep(puzzle, exchange, known[0], known, sample, 1_000, shares, threads)
             step.plan_bitmaps()
             assert exchange.whole
@@ -82,20 +82,20 @@ def test_ranges_with_bitmaps_are_expanded_in_many_pieces_in_turn(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchange, "_WHOLE_WORDS", 0.0)
-    expand, busy, ranges = Expansion._expand, set[int](), Partition(U32, (950 << 6, 1_900 << 6))
+    expand, busy, ranges = RangeExpansion._expand, set[int](), Partition(U32, (950 << 6, 1_900 << 6))
 
-    def expand_alone(expansion: Expansion, work: Frontier) -> Expanded:
+    def expand_alone(expansion: RangeExpansion, work: RangeSource) -> ExpandedRange:
         assert work.number not in busy
         busy.add(work.number)
         made = expand(expansion, work)
         busy.remove(work.number)
         return made
 
-    monkeypatch.setattr(Expansion, "_expand", expand_alone)
+    monkeypatch.setattr(RangeExpansion, "_expand", expand_alone)
     (puzzle, layers), depth = tiles(), 22
     shares = shares_within(1, puzzle.layout.bytes, 2, None, room)
     known: list[Layer] = [HeldLayer([layers[depth - 1]]), HeldLayer([layers[depth - 2]])]
-    sample = Sample(layers[depth - 1], sort_keys(puzzle.expand(layers[depth - 1]).successors), 1e-6)
+    sample = SourceSample(layers[depth - 1], sort_keys(puzzle.expand(layers[depth - 1]).successors), 1e-6)
     at, sizes, spill = dict[int, int](), list[int](), Spill(tmp_path, puzzle.layout, depth)
     due = cycle([False, False, False, True])
     with RunLock(tmp_path), closing(ThreadPool(puzzle, 2, Free())) as threads:

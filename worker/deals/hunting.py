@@ -49,7 +49,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Walked:
+class WalkResult:
     """Where a walk ended, the best deal that it met, both with their scores, and what it cost."""
 
     deal: str
@@ -61,7 +61,7 @@ class Walked:
     generated: int
 
 
-def walk(puzzle: Dealt, leg: Leg) -> Walked:
+def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
     """Walk one leg by the puzzle's moves alone; deals of the puzzle's own size."""
     words = random_words(leg.seed)
     here = best = _looked_at(puzzle, leg.deal, leg)
@@ -79,11 +79,11 @@ def walk(puzzle: Dealt, leg: Leg) -> Walked:
     figures = None
     if best.score > leg.above:
         figures = DealFigures.of(solve(puzzle, puzzle.parse(best.deal), "bfs", "exhausted", leg.cap))
-    return Walked(here.deal, here.score, best.deal, best.score, figures, tried, generated)
+    return WalkResult(here.deal, here.score, best.deal, best.score, figures, tried, generated)
 
 
 @dataclass(frozen=True)
-class _LookedAt:
+class _ScoredDeal:
     """A deal, its score, -1 for one that is passed over, and the positions that it took to know it."""
 
     deal: str
@@ -91,16 +91,16 @@ class _LookedAt:
     positions: int
 
 
-def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _LookedAt:
+def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _ScoredDeal:
     if puzzle.judged_together and leg.objective == "moves":
         hardest, moves, positions = hardest_of(puzzle, puzzle.parse(deal), leg.cap)
-        return _LookedAt(puzzle.render(hardest), moves, max(positions, _LEAST_POSITIONS))
+        return _ScoredDeal(puzzle.render(hardest), moves, max(positions, _LEAST_POSITIONS))
     solved = solve(puzzle, puzzle.parse(deal), "bfs", "exhausted", leg.cap)
     score = score_of(DealFigures.of(solved), leg.objective) if solved.exhausted else -1
-    return _LookedAt(deal, score, max(solved.positions, _LEAST_POSITIONS))
+    return _ScoredDeal(deal, score, max(solved.positions, _LEAST_POSITIONS))
 
 
-def _worth(looked: _LookedAt, leg: Leg) -> float:
+def _worth(looked: _ScoredDeal, leg: Leg) -> float:
     """In the units of temperatures: logarithms of positions, or moves."""
     return math.log(max(1, looked.score)) if leg.objective == "positions" else looked.score
 
@@ -116,8 +116,8 @@ def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
 
 
 @refusing
-def answered(result: Sequence[NDArray[Any]]) -> Walked:
+def answered(result: Sequence[NDArray[Any]]) -> WalkResult:
     """The result of the task ``hunt``."""
     fields = unpacked(result[0])
     figures = None if fields["figures"] is None else DealFigures(**fields["figures"])
-    return Walked(**fields | {"figures": figures})
+    return WalkResult(**fields | {"figures": figures})

@@ -34,7 +34,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolveResult:
     """What a search of one deal found.
 
     `goal` is the first goal, `fixed` the first fixed one (where the puzzle tells no other the same); breadth first
@@ -65,12 +65,12 @@ class DealFigures:
     depth: int
 
     @classmethod
-    def of(cls, solved: Solved) -> "DealFigures":
+    def of(cls, solved: SolveResult) -> "DealFigures":
         """Those that an exhausted search has found."""
         return cls(solved.positions, None if solved.goal is None else len(solved.goal.moves), solved.depth)
 
 
-def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> Solved:
+def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> SolveResult:
     """Search breadth first from `start` until `until` or until `cap` positions are generated."""
     began = time.thread_time()
     layers, positions, goal, exhausted = [puzzle.keys([start])], 1, None, False
@@ -89,7 +89,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
             break
     sizes = [len(layer) for layer in layers]
     seconds = time.thread_time() - began
-    return Solved(goal, goal, positions, len(layers) - 1, exhausted, sizes, seconds)
+    return SolveResult(goal, goal, positions, len(layers) - 1, exhausted, sizes, seconds)
 
 
 def hardest_of(puzzle: Dealt, start: Key, cap: int) -> tuple[Key, int, int]:
@@ -170,13 +170,13 @@ def answer(found: Any) -> list[NDArray[Any]]:
 
 
 @refusing
-def answered(result: Arrays) -> Solved:
+def answered(result: Arrays) -> SolveResult:
     """The inverse of `answer`."""
     fields = unpacked(result[0])
     for which in ("goal", "fixed"):
         if goal := fields[which]:
             fields[which] = Goal([tuple(move) for move in goal["moves"]], goal["positions"])
-    return Solved(**fields)
+    return SolveResult(**fields)
 
 
 def packed(value: Any) -> NDArray[np.uint8]:

@@ -16,7 +16,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import Bitmap, Found, Put, bitmap_for, code_found
+from hakoiri.worker.layers.ranges import Bitmap, Put, RangeInput, bitmap_for, code_found
 from hakoiri.worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is cut again.
@@ -124,9 +124,9 @@ class Exchange:
         mine = self.whole[0] if self.whole else self.bitmaps[number]
         return mine is not None and low < mine.end and high > mine.base
 
-    def take(self, number: int) -> Found:
+    def take(self, number: int) -> RangeInput:
         """Everything in a range; what is in memory is removed."""
-        found = Found(
+        found = RangeInput(
             self._take_parts(number), [*self._take_coded(number), *self._spill.read(number)], self._bitmap(number)
         )
         self.bitmaps[number] = None
@@ -171,13 +171,13 @@ class Exchange:
         self.held_bytes -= sum(part.nbytes + _PART_BYTES for part in parts)
         return parts
 
-    def between(self, number: int, low: Key, high: Key) -> Found:
+    def between(self, number: int, low: Key, high: Key) -> RangeInput:
         """What a range without a bitmap has with low <= key < high; it stays."""
         held = [part[mask_between(part, low, high)] for part in self._parts[number]]
         coded = (slice_between(decode(block, self._layout), low, high) for block in self._blocks(number))
         with self._spill.decoding(number):
             parts = [keys for keys in (*held, *coded) if len(keys)]
-        return Found(parts, [], None)
+        return RangeInput(parts, [], None)
 
     def cut_again(self, number: int, pieces: int) -> list[Key]:
         """Keys that cut a range without a bitmap into about `pieces` pieces of equal size, if that is possible."""
@@ -188,7 +188,7 @@ class Exchange:
         sample = sort_keys(np.concatenate([*held, spilled]))
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
 
-    def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, Found]]:
+    def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, RangeInput]]:
         """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`.
 
         With the bits, only of ranges that are at other hosts, in the order of `away`, if `away`, or only of the others.
@@ -199,7 +199,7 @@ class Exchange:
             parts = self._parts[number]
             bitmap = self._bitmap(number) if bits else None
             if parts or (bitmap and bitmap.words is not None):
-                yield number, Found(self._take_parts(number), [], bitmap)
+                yield number, RangeInput(self._take_parts(number), [], bitmap)
         if bits and not away:
             self.whole = [replace(each, words=None) for each in self.whole]
 
@@ -207,7 +207,7 @@ class Exchange:
         """Code the keys in memory, as `take_held` gives them."""
         numbers: list[int] = []
 
-        def held() -> Iterator[Found]:
+        def held() -> Iterator[RangeInput]:
             for number, found in self.take_held(bits, away):
                 numbers.append(number)
                 yield found

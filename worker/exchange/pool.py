@@ -16,7 +16,7 @@ _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 
-class Guard(Protocol):
+class WorkGuard(Protocol):
     """Stops work: between its pieces, and within one where only plain Python is at work."""
 
     def check(self) -> None:
@@ -49,7 +49,7 @@ class Threads(Protocol):
         """
 
 
-class Alone:
+class CallingThread:
     """The thread that calls it, for work so short that to hand it out would take longer."""
 
     workers = 1
@@ -68,7 +68,7 @@ class Alone:
 class ThreadPool:
     """`workers` threads, with twice as many items in flight."""
 
-    def __init__(self, puzzle: Puzzle, workers: int, control: Guard) -> None:
+    def __init__(self, puzzle: Puzzle, workers: int, control: WorkGuard) -> None:
         self._puzzle, self.workers, self._control = puzzle, workers, control
         self.spare = list[Words]()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")

@@ -14,14 +14,22 @@ from hakoiri.storage.layers.readers import Layer, Source
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.layers.ranges import Expanded, Expansion, Found, Frontier, Merged, Work, merge_range
+from hakoiri.worker.layers.ranges import (
+    ExpandedRange,
+    MergedRange,
+    MergeInput,
+    RangeExpansion,
+    RangeInput,
+    RangeSource,
+    merge_range,
+)
 from hakoiri.worker.tasks import Array
 
 #: How many times less memory a known key takes than a successor, which is also sorted, coded and kept.
 KNOWN_WEIGHT = 5
 
 
-class Sample(NamedTuple):
+class SourceSample(NamedTuple):
     """Some keys of a source, what they lead to, sorted, and how many seconds a key takes."""
 
     keys: Keys
@@ -41,7 +49,7 @@ class HeldKeys:
         self._left = most_bytes
         self.pieces: list[Keys] | None = []
 
-    def add(self, merged: Merged) -> None:
+    def add(self, merged: MergedRange) -> None:
         """Keep the keys of the next piece."""
         self._left -= merged.keys.nbytes
         if len(merged.keys) < int(merged.summary[0]) or self._left < 0:
@@ -58,8 +66,8 @@ class RangeStep:
     """
 
     def __init__(
-        self, puzzle: Puzzle, exchange: Exchange, source: Source, known: list[Layer], sample: Sample, range_size: int,
-        shares: Shares, threads: Threads, in_turn: bool = False,
+        self, puzzle: Puzzle, exchange: Exchange, source: Source, known: list[Layer], sample: SourceSample,
+        range_size: int, shares: Shares, threads: Threads, in_turn: bool = False,
     ) -> None:  # fmt: skip
         self._puzzle, self._exchange, self._source, self._known = puzzle, exchange, source, known
         self._sample, self._range_size = sample, range_size
@@ -88,19 +96,21 @@ class RangeStep:
 
     def expand(
         self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
-    ) -> Iterator[Expanded]:
+    ) -> Iterator[ExpandedRange]:
         """Expand on from `at`, until all is or `is_due`; the figures of each range. For `meanwhile` see `Threads.each`.
 
         All that was begun is done in the end.
         """
         exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
         table = exchange.partition.table
-        expand = Expansion(self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow)
+        expand = RangeExpansion(
+            self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow
+        )
         for _, made in self._threads.each("expand", expand, self._frontiers(is_due), meanwhile):
             self.take(made.keys, made.ends)
             yield made
 
-    def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[Frontier]:
+    def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[RangeSource]:
         """The next ranges to be expanded, until a checkpoint is due."""
         for number, low, high in self.pieces(is_due):
             # Moves lead back into the range: what is known there goes before it is written.
@@ -108,7 +118,7 @@ class RangeStep:
             bitmap = self._exchange.bitmaps[number]
             alone = nullcontext() if bitmap is None else self._locks.setdefault(number, Lock())
             batches = self._source.between(low, high)
-            yield Frontier(number, batches, bitmap, self._stay, between(known, low, high), alone)
+            yield RangeSource(number, batches, bitmap, self._stay, between(known, low, high), alone)
 
     def pieces(self, is_due: Callable[[], bool]) -> Iterator[tuple[int, Key, Key]]:
         """The pieces of ranges that are left, until `is_due`."""
@@ -150,13 +160,13 @@ class RangeStep:
 
     # Merging
 
-    def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[Merged]]:
+    def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[MergedRange]]:
         """The pieces of each range from number `first` on, in increasing order; their keys, too, while `keeps`.
 
         If `within` is given, only keys that it has, too, are left.
         """
-        waiting: dict[int, Merged] = {}
-        pieces: list[Merged] = []
+        waiting: dict[int, MergedRange] = {}
+        pieces: list[MergedRange] = []
         ends: list[bool] = []
         following = 0
         merge = partial(merge_range, self._puzzle, self._exchange.depth)
@@ -173,12 +183,16 @@ class RangeStep:
             # IMPORTANT: of ranges that an earlier session has merged the bits are still set.
             self._threads.spare.extend(self._exchange.emptied())
 
-    def _works(self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None) -> Iterator[Work]:
+    def _works(
+        self, first: int, ends: list[bool], keeps: Callable[[], bool], within: Source | None
+    ) -> Iterator[MergeInput]:
         """Yield the work for each piece of a range; append to `ends` whether it is the last piece of its range."""
         exchange = self._exchange
 
-        def work(found: Found, low: Key, high: Key, keep: bool) -> Work:
-            return Work(found, between(self._known, low, high), keep, within.between(low, high) if within else None)
+        def work(found: RangeInput, low: Key, high: Key, keep: bool) -> MergeInput:
+            return MergeInput(
+                found, between(self._known, low, high), keep, within.between(low, high) if within else None
+            )
 
         for number in range(first, len(exchange.bounds)):
             if number in exchange.away:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit
 from hakoiri.worker.graphs.components import least_connected, renumbered
-from hakoiri.worker.graphs.lanes import LANES, WORD, Looked, Searched, look_from, pairs_at
+from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, look_from, pairs_at
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from
 
 #: No bound yet; small enough that a distance may be added.
@@ -33,7 +33,7 @@ _AROUND = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 #: Searches from some chunks of sources, as `look_from` with what is searched from by then.
-LookFrom = Callable[[list[Vertices], Searched], list[Looked]]
+LookFrom = Callable[[list[Vertices], Searched], list[SearchResults]]
 
 
 class Aim(Enum):
@@ -194,7 +194,7 @@ class Bounds:
         sources: Vertices = np.unique(np.concatenate(chosen))
         return sources
 
-    def _take(self, chunks: list[Vertices], found: list[Looked], searched: Searched) -> None:
+    def _take(self, chunks: list[Vertices], found: list[SearchResults], searched: Searched) -> None:
         for looked in found:
             _raise(self.lower, self.first, looked.away.astype(np.int32, copy=False))
         sources = np.concatenate(chunks)

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import equal_rows, order_of
-from hakoiri.puzzles.keys.places import Places
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
@@ -24,7 +24,7 @@ def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
 
     Raises `TaskError` if a move leads to none of them.
     """
-    places, counts, targets = Places.of(keys), [np.empty(0, np.uint16)], [np.empty(0, np.int32)]
+    places, counts, targets = KeyIndex.of(keys), [np.empty(0, np.uint16)], [np.empty(0, np.int32)]
     for block in split(keys, _BLOCK):
         successors, degrees = simple_edges(block, *puzzle.expand(block))
         found = np.minimum(places.lower_bounds(successors), len(keys) - 1)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys, ints
-from hakoiri.puzzles.keys.places import Places
 from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.errors import refusing
 from hakoiri.worker.graphs.bounds import widest
@@ -29,7 +29,7 @@ _MOST = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True)
-class Asked:
+class MemberRequest:
     """A member: its start, its goal or none, whether to count diametral pairs, and of which component alone."""
 
     start: str
@@ -95,7 +95,7 @@ class _Space(NamedTuple):
         return [part.astype(np.int32) for part in parts]
 
 
-def measure(family: Family, asked: Asked) -> Member:
+def measure(family: Family, asked: MemberRequest) -> Member:
     """The components of a member; of those that are tasks of their own diameters stay open, but for the one asked."""
     puzzle = family.member(asked.start, asked.goal)
     space = _space_of(puzzle)
@@ -137,7 +137,7 @@ def _space_of(puzzle: Family) -> _Space:
     place = np.empty(len(keys), dtype=np.int32)
     place[order] = np.arange(len(keys), dtype=np.int32)
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int32)
-    places = Places.of(keys)
+    places = KeyIndex.of(keys)
     images = [place[places.lower_bounds(image)] for image in puzzle.images(keys[order])]
     return _Space(keys[order], inner_graph(graph, labels, order), firsts, images)
 
@@ -179,14 +179,14 @@ def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[
     return moves, np.where(moves >= 0, places, OPEN)
 
 
-def request(asked: Asked) -> list[NDArray[Any]]:
+def request(asked: MemberRequest) -> list[NDArray[Any]]:
     """What the task ``member`` is sent (`worker.tasks`)."""
     return [packed(asdict(asked))]
 
 
-def read_request(chunk: Sequence[NDArray[Any]]) -> Asked:
+def read_request(chunk: Sequence[NDArray[Any]]) -> MemberRequest:
     """The inverse of `request`."""
-    return Asked(**unpacked(chunk[0]))
+    return MemberRequest(**unpacked(chunk[0]))
 
 
 def answer(member: Member) -> list[NDArray[Any]]:

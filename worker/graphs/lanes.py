@@ -27,7 +27,7 @@ Words = NDArray[np.uint64]
 Searched = NDArray[np.bool_]
 
 
-class Looked(NamedTuple):
+class SearchResults(NamedTuple):
     """What searches saw from some sources. `Bounds.take` is told all of it.
 
     Of each source: its eccentricity; how far the farthest vertex is that nobody has searched from, 0 without any, and
@@ -100,7 +100,7 @@ def _pull(
 
 @jit
 def _note(
-    level: int, vertices: Vertices, after: Words, ahead: Words, seen: Words, searched: Searched, looked: Looked
+    level: int, vertices: Vertices, after: Words, ahead: Words, seen: Words, searched: Searched, looked: SearchResults
 ) -> None:
     """Mark what came to `vertices` as seen, and write down how far that is: one more for those that are `ahead`."""
     words = seen.shape[1]
@@ -168,7 +168,7 @@ def _clear(rows: Words, vertices: Vertices) -> None:
 @jit
 def _look(
     graph: Graph, evens: int, sources: Vertices, searched: Searched, most: int, room: Words, lists: Vertices,
-    looked: Looked,
+    looked: SearchResults,
 ) -> tuple[Words, Vertices]:  # fmt: skip
     """Search up to the distance `most`; the vertices there and the words that say whose distance it is."""
     masks = np.zeros((2, room.shape[2]), dtype=np.uint64)
@@ -194,17 +194,17 @@ def _look(
 
 def _searched(
     graph: Graph, evens: int, sources: Vertices, searched: Searched, most: int
-) -> tuple[Looked, Words, Vertices]:
+) -> tuple[SearchResults, Words, Vertices]:
     vertices, lanes = len(graph.offsets) - 1, len(sources)
     room = np.zeros((3, vertices, -(-lanes // 64)), dtype=np.uint64)
     none = np.zeros((2, lanes), dtype=np.int32)
-    looked = Looked(none[0], none[1], np.full(lanes, -1, dtype=np.int32), np.zeros(vertices, dtype=np.int32))
+    looked = SearchResults(none[0], none[1], np.full(lanes, -1, dtype=np.int32), np.zeros(vertices, dtype=np.int32))
     lists = np.empty((2, vertices), dtype=np.int32)
     front, there = _look(graph, evens, sources, searched, most, room, lists, looked)
     return looked, front, there
 
 
-def look_from(graph: Graph, evens: int, sources: Vertices, searched: Searched) -> Looked:
+def look_from(graph: Graph, evens: int, sources: Vertices, searched: Searched) -> SearchResults:
     """Search from up to `LANES` distinct vertices of a connected graph; `searched` says who has been searched from.
 
     `evens` vertices come first that all edges join to the others (`worker.graphs.searches.by_sides`): then only one of

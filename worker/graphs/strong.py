@@ -209,12 +209,12 @@ def both_ways(graph: Graph) -> Graph:
     return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 
 
-def bounded_diameter(graph: Graph, check: Callable[["Bounds"], None] = lambda bounds: None) -> Diameters:
+def bounded_diameter(graph: Graph, check: Callable[["DirectedBounds"], None] = lambda bounds: None) -> Diameters:
     """The diameter of a strongly connected graph and a pair (from, to) that attains it, by bounds; shape (1, 3).
 
     `check` is called after each search, and may raise.
     """
-    bounds = Bounds(graph, transposed(graph))
+    bounds = DirectedBounds(graph, transposed(graph))
     source, outer = 0, False
     while True:
         bounds.look_from(source)
@@ -236,7 +236,7 @@ def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
     return found
 
 
-class Bounds:
+class DirectedBounds:
     """Lower and upper bounds of all eccentricities of a strongly connected graph, tighter with every vertex searched.
 
     `away` bounds the distances out, max d(v, .), `back` the distances in, max d(., v); each as (lower, upper). The

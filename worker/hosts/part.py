@@ -25,9 +25,9 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PART
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.pool import Alone, ThreadPool
+from hakoiri.worker.exchange.pool import CallingThread, ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_within
-from hakoiri.worker.exchange.step import RangeStep, Sample
+from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
@@ -270,10 +270,10 @@ class Part:
         keys = source.sample() if source.size else self.store.layout.empty(0)
         keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
-        sample = Sample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
+        sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.sends_early else 1)
         is_short = source.size * sample.seconds_each < _SHORT_SECONDS
-        threads = Alone(self._threads.spare) if is_short else self._threads
+        threads = CallingThread(self._threads.spare) if is_short else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
 
     def _finish(self, made: Mark, keys: list[Keys] | None) -> None:

@@ -31,7 +31,7 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
-from hakoiri.worker.layers.ranges import Merged
+from hakoiri.worker.layers.ranges import MergedRange
 from hakoiri.worker.transport.depots import Depots
 
 #: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
@@ -209,7 +209,7 @@ class HostStep:
         """The bytes of all messages of others, those of earlier attempts that count included."""
         return self._before + self._inbox.received_bytes
 
-    def _take_in(self, number: int, pieces: Iterable[Merged], held: HeldKeys) -> int:
+    def _take_in(self, number: int, pieces: Iterable[MergedRange], held: HeldKeys) -> int:
         """Stage a range that is merged; return its size."""
         mark = self.mark
         for piece in pieces:

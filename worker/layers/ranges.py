@@ -83,7 +83,7 @@ def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bi
     return Bitmap(begin * WORD_BITS, length) if length > 0 and is_dense(length * WORD_BITS, count) else None
 
 
-class Frontier(NamedTuple):
+class RangeSource(NamedTuple):
     """The keys of range `number` that are expanded, in batches; the range's bitmap, if any, and what becomes of that.
 
     Where it does not stay in memory, its keys are coded, less the known ones. Who holds `alone` may use it.
@@ -97,7 +97,7 @@ class Frontier(NamedTuple):
     alone: AbstractContextManager[object] = nullcontext()
 
 
-class Expanded(NamedTuple):
+class ExpandedRange(NamedTuple):
     """How many keys of a range were expanded, and what they lead to beside what stays in the range's bitmap.
 
     `keys` lie together by range, and `ends` says where each range ends. `flow` is that of all moves, if it is summed.
@@ -109,7 +109,7 @@ class Expanded(NamedTuple):
     flow: int | None
 
 
-class Expansion:
+class RangeExpansion:
     """The expanding of ranges for layer `depth`; `table` is that of the partition.
 
     Where there are bitmaps of the `whole` stretch of the keys, successors are set in one of them, which no other thread
@@ -133,12 +133,12 @@ class Expansion:
         for bitmap in whole:
             self._free.put(bitmap)
 
-    def __call__(self, work: Frontier) -> Expanded:
+    def __call__(self, work: RangeSource) -> ExpandedRange:
         """Expand the keys of a range; any thread may."""
         with work.alone:
             return self._expand(work)
 
-    def _expand(self, work: Frontier) -> Expanded:
+    def _expand(self, work: RangeSource) -> ExpandedRange:
         bitmap, beyond, held = work.bitmap, [self._layout.empty(0)], 0
         sizes, flows = list[int](), list[int | None]()
         for keys in self._beyond(bitmap, self._successors(work.batches, sizes, flows)):
@@ -154,7 +154,7 @@ class Expansion:
             self._put(work.number, code_window(self._depth, window, self._layout))
             bitmap.words = None
         keys, ends = scatter(np.concatenate(beyond), self._table)
-        return Expanded(sum(sizes), keys, ends, total_flow(flows))
+        return ExpandedRange(sum(sizes), keys, ends, total_flow(flows))
 
     def _successors(self, batches: Iterable[Keys], sizes: list[int], flows: list[int | None]) -> Iterator[Keys]:
         """What some keys lead to; the length of each batch that was expanded is added to `sizes`, and its flow."""
@@ -196,7 +196,7 @@ class Expansion:
                 self._put(number, code_keys(self._depth, merge([part], [])))
 
 
-class Found(NamedTuple):
+class RangeInput(NamedTuple):
     """What was found in a key range: keys in no order and with duplicates, spilled blocks, and its bitmap, if any."""
 
     parts: list[Keys]
@@ -204,19 +204,19 @@ class Found(NamedTuple):
     bitmap: Bitmap | None
 
 
-class Work(NamedTuple):
+class MergeInput(NamedTuple):
     """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left.
 
     If `within` is given, only keys that are in one of these sorted batches, too, are left.
     """
 
-    found: Found
+    found: RangeInput
     known: Iterable[Keys]
     keep: bool
     within: Iterable[Keys] | None = None
 
 
-class Merged(NamedTuple):
+class MergedRange(NamedTuple):
     """[How many keys, how many goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
 
     summary: NDArray[np.uint64]
@@ -224,7 +224,7 @@ class Merged(NamedTuple):
     keys: Keys
 
 
-def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
+def merge_range(puzzle: Puzzle, depth: Depth, work: MergeInput) -> MergedRange:
     """A range of layer `depth`; where its keys are bits and need not be kept, some of them are listed at a time."""
     whole = work.keep or work.within is not None
     total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
@@ -235,10 +235,10 @@ def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
             total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
             parts.append(code_keys(depth, keys))
             kept = _own(keys) if work.keep else kept
-    return Merged(total, join_coded(parts or [Coded.empty(puzzle.layout)]), kept)
+    return MergedRange(total, join_coded(parts or [Coded.empty(puzzle.layout)]), kept)
 
 
-def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
+def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
     """What was found in a range, sorted, without duplicates, as blocks of layer `depth`; its bitmap is empty then."""
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
@@ -248,7 +248,7 @@ def code_found(layout: Layout, depth: Depth, found: Found) -> Coded:
     return coded
 
 
-def _new_keys(found: Found, known: Iterable[Keys], layout: Layout, whole: bool) -> Iterator[Keys]:
+def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: bool) -> Iterator[Keys]:
     """The distinct keys of what was found that none of the known batches holds, increasing; in one batch if `whole`.
 
     Its bitmap is empty in the end: to clear words that are in the cache takes less time than to have new ones.

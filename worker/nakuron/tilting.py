@@ -22,7 +22,7 @@ from hakoiri.puzzles.nakuron.kernels import (
     make_scratch,
     tilt,
 )
-from hakoiri.worker.plays.moving import Array, Arrays, Game, Moved, best_answer
+from hakoiri.worker.plays.moving import Array, Arrays, Moved, PlayedGame, best_answer
 
 #: A game ends when nothing has dropped for this many moves.
 _IDLE_MOVES = 1_000
@@ -76,12 +76,12 @@ def play(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
     return best_answer([play_game(strategy, seed, number, Ground(*ground), field) for number in games])
 
 
-def play_game(strategy: int, seed: int, number: int, ground: Ground, field: Words) -> Game:
+def play_game(strategy: int, seed: int, number: int, ground: Ground, field: Words) -> PlayedGame:
     """Game `number` of a strategy and seed. In the first one the first of several equal moves is taken."""
     state = np.array([next(random_words((seed << 32) + number))], dtype=np.uint64)
     sequence = np.zeros(MOST_MOVES, dtype=np.uint8)
     score, moves, tilts = _play(field, strategy, number > 0, state, ground, sequence)
-    return Game(number, score, sequence[:moves].tolist(), tilts)
+    return PlayedGame(number, score, sequence[:moves].tolist(), tilts)
 
 
 def load_tilting_kernels() -> None:

@@ -15,7 +15,7 @@ _SLOT_BYTES = 36
 _ONE, _OTHER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
 
 
-class Met:
+class SeenBoards:
     """Boards met, each with the most points that a play came to it with, and what it had taken off the reserve."""
 
     def __init__(self, memory: int) -> None:

@@ -31,7 +31,7 @@ class Moved(NamedTuple):
     takes: NDArray[np.int32]
 
 
-class Game(NamedTuple):
+class PlayedGame(NamedTuple):
     """A game: its number, score, moves up to the last that scored, and how many moves its strategy tried."""
 
     number: int
@@ -80,7 +80,7 @@ def games_request(strategy: int, seed: int, first: int, count: int) -> list[Arra
     return [np.array([strategy, seed, first, count], dtype=np.int64)]
 
 
-def best_answer(games: Sequence[Game]) -> list[Array]:
+def best_answer(games: Sequence[PlayedGame]) -> list[Array]:
     """The best of some games as arrays, with the moves tried in all of them."""
     best = max(games, key=lambda game: (game.score, -len(game.sequence), -game.number))
     figures = [best.number, best.score, sum(game.tried for game in games)]
@@ -88,8 +88,8 @@ def best_answer(games: Sequence[Game]) -> list[Array]:
 
 
 @refusing
-def best_answered(result: Arrays) -> Game:
+def best_answered(result: Arrays) -> PlayedGame:
     """The inverse of `best_answer`."""
     sequence, figures = result
     number, score, tried = figures.tolist()
-    return Game(number, score, sequence.tolist(), tried)
+    return PlayedGame(number, score, sequence.tolist(), tried)

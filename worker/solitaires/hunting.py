@@ -13,7 +13,7 @@ from hakoiri.puzzles.keys.splitmix import random_below, random_word, random_word
 from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
 from hakoiri.puzzles.solitaires.kernels import BLANK, SUITS
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
-from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Walked, score_of
+from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, WalkResult, score_of
 from hakoiri.worker.deals.solving import DealFigures
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.solitaires.counting_kernels import Field, Profile, count_positions, early_layers
@@ -35,7 +35,7 @@ _FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
 _KINDS = 5
 
 
-def walk(puzzle: Dealt, leg: Leg) -> Walked:
+def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
     """Walk one leg; if the deal has other ranks than the puzzle, on its way there, no figures are found.
 
     Raises `TaskError` if the figures of the best deal are not those of the walk.
@@ -54,7 +54,7 @@ def walk(puzzle: Dealt, leg: Leg) -> Walked:
         figures = figures_of(game, deal_of(game, best), leg.cap)
         if score_of(figures, leg.objective) != most:
             raise TaskError(f"{found}: the hunt found {most} {leg.objective}, but it is {figures}")
-    return Walked(game.text_of_deal(deal_of(game, field)), known, found, most, figures, tried + 1, generated + more)
+    return WalkResult(game.text_of_deal(deal_of(game, field)), known, found, most, figures, tried + 1, generated + more)
 
 
 def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:

@@ -14,7 +14,7 @@ from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
-from hakoiri.worker.deals.solving import Goal, Solved
+from hakoiri.worker.deals.solving import Goal, SolveResult
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first, depth_first, depth_first_remembering
 from hakoiri.worker.solitaires.trees import solve_tree
@@ -29,7 +29,7 @@ def as_solitaire(puzzle: Dealt) -> Solitaire:
     return puzzle
 
 
-def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> Solved:
+def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> SolveResult:
     """Search from `start` until `until` or until `cap` positions are generated; for Gap both goals are the same.
 
     Gap depth first looks at all positions, as its paper says: the first goal it meets need not be the nearest. Where
@@ -49,13 +49,13 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
     return replace(solved, seconds=time.thread_time() - began)
 
 
-def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:
+def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> SolveResult:
     held, parents, count, ends, goals, exhausted = breadth_first(
         start, puzzle.columns, puzzle.any_ace, _hash_table(puzzle), wanted, cap
     )
     layers: list[int] = np.diff(ends, prepend=0).tolist()
     goal, fixed = _goals(held, parents, goals)
-    return Solved(goal, fixed, count, len(layers) - 1, exhausted, layers)
+    return SolveResult(goal, fixed, count, len(layers) - 1, exhausted, layers)
 
 
 def first_positions(
@@ -69,20 +69,20 @@ def first_positions(
     return list(map(tuple, held[:count].tolist())), depths, lambda place: _path(held, parents, place)
 
 
-def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:
+def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> SolveResult:
     held, parents, count, depth, goals, exhausted = depth_first(start, puzzle.columns, _hash_table(puzzle), wanted, cap)
     goal, fixed = _goals(held, parents, goals)
-    return Solved(goal, fixed, count, depth, exhausted, [])
+    return SolveResult(goal, fixed, count, depth, exhausted, [])
 
 
-def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int, longest: bool) -> Solved:
+def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int, longest: bool) -> SolveResult:
     held, parents, count, depth, goals, exhausted, to_goal = depth_first_remembering(
         start, puzzle.columns, _hash_table(puzzle), cap, -1 if longest else 1
     )
     goal, _ = _goals(held, parents, goals)
     if goal is not None and exhausted:
         goal = replace(goal, moves=_along(puzzle, held[:count], abs(to_goal)))
-    return Solved(goal, goal, count, depth, exhausted, [])
+    return SolveResult(goal, goal, count, depth, exhausted, [])
 
 
 def _goals(places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]) -> list[Goal | None]:

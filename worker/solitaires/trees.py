@@ -15,14 +15,14 @@ from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
-from hakoiri.worker.deals.solving import Goal, Solved
+from hakoiri.worker.deals.solving import Goal, SolveResult
 
 #: Walks of an estimate.
 _WALKS = 100_000
 Steps = NDArray[np.int64]
 
 
-def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> Solved:
+def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> SolveResult:
     """Search without memory until `cap` positions are generated; a tree that is stopped is estimated."""
     steps = np.empty((SUITS * puzzle.columns**2, 3), dtype=np.int64)
     count, depth, best, best_at, finished = _search(start.copy(), puzzle.columns, cap, steps)
@@ -31,11 +31,11 @@ def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> Solved:
         moves: list[Move] = [(int(card), int(cell)) for card, cell, _ in steps[:best]]
         goal = Goal(moves, best_at)
     if finished:
-        return Solved(goal, goal, count, depth, True, [])
+        return SolveResult(goal, goal, count, depth, True, [])
     state = np.array(list(islice(random_words(0), 1)), dtype=np.uint64)
     walks = _probe(start, puzzle.columns, _WALKS, state)
     error = float(walks.std(ddof=1)) / _WALKS**0.5
-    return Solved(goal, goal, count, depth, False, [], tree=float(walks.mean()), tree_error=error)
+    return SolveResult(goal, goal, count, depth, False, [], tree=float(walks.mean()), tree_error=error)
 
 
 @jit

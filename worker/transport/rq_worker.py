@@ -48,7 +48,7 @@ _MOST_JOB = 1 << 20
 _SAME = "install the same Hakoiri on all machines"
 
 
-class Host(Protocol):
+class HostProtocol(Protocol):
     """What keeps ranges of runs (`worker.hosts.host`), and answers `tasks` of its own."""
 
     @property
@@ -63,7 +63,7 @@ class TaskJob(Job):
     """An RQ job whose function comes from `TASKS` alone."""
 
     #: That of the worker which makes the attempt, if it is one.
-    host: Host | None = None
+    host: HostProtocol | None = None
 
     @property
     def func(self) -> Callable[..., Any]:
@@ -108,7 +108,9 @@ class TaskWorker(SimpleWorker):
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
-    def __init__(self, name: str, connection: redis.Redis, host: Host | None = None, until: float = math.inf) -> None:
+    def __init__(
+        self, name: str, connection: redis.Redis, host: HostProtocol | None = None, until: float = math.inf
+    ) -> None:
         # A host takes what is for it alone.
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
@@ -181,7 +183,7 @@ class TaskWorker(SimpleWorker):
 
 
 def _perform(
-    connection: redis.Redis, host: Host | None, worker: str, task: str, session: str, token: str, attempt: int,
+    connection: redis.Redis, host: HostProtocol | None, worker: str, task: str, session: str, token: str, attempt: int,
     keep: int, **rest: Any,
 ) -> None:  # fmt: skip
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
@@ -208,7 +210,7 @@ def _perform(
         report(*_outcome(connection, task, request, puzzle, host))
 
 
-def _understood(host: Host | None, task: str, **fields: Any) -> TaskRequest:
+def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequest:
     if task not in (host.tasks if host else TASKS):
         raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
@@ -218,7 +220,7 @@ def _understood(host: Host | None, task: str, **fields: Any) -> TaskRequest:
 
 
 def _outcome(
-    connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: Host | None = None
+    connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
 ) -> tuple[EventKind, object]:
     """What became of an attempt, and the error or text that says why; its result is in Redis."""
     try:

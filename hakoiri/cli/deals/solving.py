@@ -16,7 +16,7 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 if TYPE_CHECKING:
     from hakoiri.puzzles.capabilities import Dealt, Move
     from hakoiri.puzzles.keys.layout import Key
-    from hakoiri.worker.deals.solving import Goal, Solved
+    from hakoiri.worker.deals.solving import Goal, SolveResult
     from hakoiri.worker.solitaires.shortening import Shortened
 
 _BYTES = 250
@@ -128,11 +128,11 @@ def _most_positions() -> int:
     return available_memory() * 3 // 4 // _BYTES
 
 
-def _wanted(game: "Dealt", found: "Solved") -> "Goal | None":
+def _wanted(game: "Dealt", found: "SolveResult") -> "Goal | None":
     return found.fixed if game.convention == "fixed" else found.goal
 
 
-def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
+def _row(game: "Dealt", text: str, found: "SolveResult") -> dict[str, Any]:
     goal = _wanted(game, found)
     settled = found.exhausted or goal is not None
     return {
@@ -149,7 +149,7 @@ def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
 
 
 def _solution_row(
-    game: "Dealt", text: str, start: "Key", found: "Solved", shorten: bool, reach: int
+    game: "Dealt", text: str, start: "Key", found: "SolveResult", shorten: bool, reach: int
 ) -> dict[str, Any]:  # fmt: skip
     """Its moves, and with `shorten` those that are left of them."""
     goal = _wanted(game, found)

@@ -27,7 +27,7 @@ ARROWS = (Press.UP, Press.DOWN, Press.LEFT, Press.RIGHT)
 
 
 @dataclass(frozen=True)
-class Choice:
+class MoveChoice:
     """A move that can be made: its words, where it leads, and the character that it, or its piece, is called by."""
 
     words: str
@@ -42,7 +42,7 @@ class Choice:
         return found[2] if found else ""
 
 
-class Game:
+class PlaySession:
     """The configurations so far, and what is chosen on the last. Letters of pieces are those of the first board.
 
     `message` is what the last key led to, for the player.
@@ -100,7 +100,7 @@ class Game:
         called = {choice.called for choice in self.choices}
         return key if key in called else key.swapcase()
 
-    def _choose(self, found: list[Choice], said: str) -> None:
+    def _choose(self, found: list[MoveChoice], said: str) -> None:
         """Make the one move that is meant, the shortest in one direction; else say what to do."""
         if not found:
             self.message = f"there is no move {said.strip()}"
@@ -112,7 +112,7 @@ class Game:
         else:
             self.message = f"which one? {', '.join(dict.fromkeys(choice.called for choice in found))}"
 
-    def _move(self, choice: Choice) -> None:
+    def _move(self, choice: MoveChoice) -> None:
         self.path.append(choice.target)
         self._look()
         if self.solved:
@@ -142,7 +142,7 @@ class Game:
         pieces = [found[1] if (found := _DIRECTED_MOVE.match(each)) else None for each in words]
         # By their pieces if all moves are such; else in alphabetical order of the list, as far as letters go.
         named = [piece for piece in pieces if piece] if all(pieces) else [*ascii_letters, *[""] * len(words)]
-        self.choices = [Choice(*found, all(pieces)) for found in zip(words, targets, named, strict=False)]
+        self.choices = [MoveChoice(*found, all(pieces)) for found in zip(words, targets, named, strict=False)]
         self.cursor = 0
         if self.selected not in named:
             self.selected = ""

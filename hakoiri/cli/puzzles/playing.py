@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
-from hakoiri.cli.puzzles.game import ARROWS, Game, Press
+from hakoiri.cli.puzzles.game import ARROWS, PlaySession, Press
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 
@@ -49,7 +49,7 @@ def play(
     rules = spec.build()
     if isinstance(rules, Placements):
         raise PuzzleError(f"{rules.name} is a tree, whose solutions are counted: there is nothing to play")
-    game, hints, console = Game(rules), _Hints(spec, data), stderr() if json else stdout()
+    game, hints, console = PlaySession(rules), _Hints(spec, data), stderr() if json else stdout()
     with _single_keys(), closing(hints):
         _draw(console, game)
         for key in _pressed():
@@ -66,7 +66,7 @@ def play(
         print_json({"puzzle": rules.name} | row)
 
 
-def _draw(console: Console, game: Game) -> None:
+def _draw(console: Console, game: PlaySession) -> None:
     """The board, what can be done, and what was done."""
     from hakoiri.render.pictures.terminal import print_picture
 
@@ -126,7 +126,7 @@ class _Hints:
         if self._run is not None:
             self._run.close()
 
-    def hint(self, game: Game) -> str:
+    def hint(self, game: PlaySession) -> str:
         """How far it is to the goal and the best move, or why that is not known."""
         from hakoiri.coordinator.errors import UnanswerableError
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hakoiri.coordinator.runs.catalogue import RunStatus
-    from hakoiri.coordinator.runs.pruning import Repeated
+    from hakoiri.coordinator.runs.pruning import DuplicateRun
 
 #: Columns of the list of runs that go where the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = (
@@ -170,7 +170,7 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
         stderr().print(Text(f"no repeated runs in {where}"))
 
 
-def _deleted(where: Path, repeated: "Repeated") -> list[str]:
+def _deleted(where: Path, repeated: "DuplicateRun") -> list[str]:
     """Delete a repeated run, unless it is held by now, or the run that is kept instead is gone; the names deleted."""
     from hakoiri.coordinator.runs.catalogue import delete_run
 

@@ -27,10 +27,10 @@ async def events(
     """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
     directory = await run_in_threadpool(opened.find, run)
     streams: Streams = request.app.state.streams
-    return streams.answer(Stream(opened, directory, last_event_id or "").look)
+    return streams.answer(EventStream(opened, directory, last_event_id or "").look)
 
 
-class Stream:
+class EventStream:
     """What one client is told of a run, from where it left off."""
 
     def __init__(self, opened: OpenRuns, directory: Path, last: str) -> None:

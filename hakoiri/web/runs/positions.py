@@ -35,7 +35,7 @@ class Known(NamedTuple):
     goal_distance: int | None
 
 
-class Table(NamedTuple):
+class PositionTable(NamedTuple):
     """All of a small run by the place of its keys, which increase: -1 is none."""
 
     keys: Keys
@@ -55,14 +55,14 @@ class Table(NamedTuple):
         ]
 
 
-def table_of(run: Run) -> Table | None:
+def table_of(run: Run) -> PositionTable | None:
     """The table of a small run that is complete; ``None`` for others."""
     if not (run.exhausted and run.knows_components) or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
     depths, components = (none, found) if run.whole else (found, np.zeros(len(keys), dtype=np.int64))
-    return Table(keys, depths, components, _goal_distances(run, keys))
+    return PositionTable(keys, depths, components, _goal_distances(run, keys))
 
 
 def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
@@ -74,7 +74,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
     return distances_from(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
 
 
-def position_row(run: Run, table: Table | None, configuration: str) -> dict[str, Any]:
+def position_row(run: Run, table: PositionTable | None, configuration: str) -> dict[str, Any]:
     """A configuration and its moves, the best first: those that lead nearest to a goal."""
     if isinstance(run.puzzle, Placements):
         raise UnanswerableError(f"run {run.name} is of a tree: its configurations are no positions")
@@ -99,7 +99,7 @@ def position_row(run: Run, table: Table | None, configuration: str) -> dict[str,
     }
 
 
-def _moves(run: Run, table: Table | None, key: Key, depth: int | None) -> list[dict[str, Any]]:
+def _moves(run: Run, table: PositionTable | None, key: Key, depth: int | None) -> list[dict[str, Any]]:
     puzzle = run.puzzle
     targets = list(dict.fromkeys(puzzle.successors(key)))
     batch = puzzle.keys(targets)
@@ -121,7 +121,7 @@ def _moves(run: Run, table: Table | None, key: Key, depth: int | None) -> list[d
     return sorted(rows, key=lambda row: far if row["goal_distance"] is None else row["goal_distance"])
 
 
-def _know(run: Run, table: Table | None, keys: Keys, around: int | None) -> list[Known | None]:
+def _know(run: Run, table: PositionTable | None, keys: Keys, around: int | None) -> list[Known | None]:
     """What is known of each key, which lie one move from a configuration of depth `around`."""
     if table is not None:
         return table.know(keys)

@@ -8,11 +8,11 @@ from typing import TypeVar
 _Made = TypeVar("_Made")
 
 
-class BrokenOff(BaseException):
+class Interrupted(BaseException):
     """Raised in a thread amid its computing. No ``Exception``, for a puzzle may catch those."""
 
 
-class Breaking:
+class InterruptibleWork:
     """Computing by any threads, which another thread or a signal handler may break off."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Breaking:
         self._at_work = set[int]()
 
     def run(self, work: Callable[[], _Made]) -> _Made:
-        """Return what `work` makes; `BrokenOff` out of its midst. It may change nothing that others use."""
+        """Return what `work` makes; `Interrupted` out of its midst. It may change nothing that others use."""
         thread = threading.get_ident()
         try:
             with self._lock:
@@ -33,8 +33,8 @@ class Breaking:
                 self._at_work.discard(thread)
 
     def break_off(self) -> None:
-        """Raise `BrokenOff` in all threads at work: at the next step of Python, so not within a call of the system."""
+        """Raise `Interrupted` in all threads at work: at the next step of Python, not within a system call."""
         with self._lock:
             for thread in self._at_work:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(BrokenOff))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
             self._at_work.clear()

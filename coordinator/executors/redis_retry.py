@@ -1,6 +1,6 @@
-"""Redis away: waited for as long as the patience of a run lasts, and then everything is sent again.
+"""Calls to Redis that are repeated while it is away, for as long as a run waits; then everything is sent again.
 
-It is away, too, where it refuses to serve: in a failover it is a replica for a while, or knows no password.
+Redis also counts as away while it refuses to serve: during a failover it may be a replica, or not know the password.
 """
 
 import time
@@ -38,7 +38,7 @@ def await_redis(url: str, seconds: float, control: Control, observer: Observer) 
         time.sleep(_RETRY_SECONDS)
 
 
-class Patience:
+class RedisRetry:
     """Waits for `seconds`; `send_again` sends what Redis may have lost, and says how many chunks that is."""
 
     def __init__(

@@ -40,7 +40,7 @@ def _look_up(table: Table, low: np.uint64, wanted: Keys, found: NDArray[np.int64
         found[number] = table[word, 1] + np.uint64(popcount(lower))
 
 
-class Places(NamedTuple):
+class KeyIndex(NamedTuple):
     """What `lower_bounds` says of strictly increasing `keys`, by a table of them where that is worth it."""
 
     keys: Keys
@@ -48,7 +48,7 @@ class Places(NamedTuple):
     table: Table
 
     @classmethod
-    def of(cls, keys: Keys) -> "Places":
+    def of(cls, keys: Keys) -> "KeyIndex":
         """Takes no more than 4 bytes a key."""
         low, size = np.uint64(0), 0
         if keys.ndim == 1 and len(keys):

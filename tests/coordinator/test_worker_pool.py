@@ -5,9 +5,9 @@ from typing import cast
 import pytest
 import redis
 
-from hakoiri.coordinator.executors import company
-from hakoiri.coordinator.executors.company import Company
-from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.executors import worker_pool
+from hakoiri.coordinator.executors.worker_pool import WorkerPool
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.errors import Step
 from tests.support.runs import Notes
 
@@ -16,7 +16,7 @@ class Made:
     """A company, its Redis, the clock that it goes by, and what it has said."""
 
     def __init__(self) -> None:
-        self.now, self.notes, self.places = 100.0, Notes(), Places()
+        self.now, self.notes, self.work_log = 100.0, Notes(), WorkLog()
         self.living, self.coming = set[str](), set[str]()
 
     def monotonic(self) -> float:
@@ -29,14 +29,14 @@ class Made:
 
     def begin(self) -> None:
         """The company of a run that begins now."""
-        self.company = Company(self.notes, self.places)
+        self.company = WorkerPool(self.notes, self.work_log)
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     found = Made()
-    monkeypatch.setattr(company, "time", found)
-    monkeypatch.setattr(company, "living_workers", lambda connection: dict.fromkeys(found.living, ""))
+    monkeypatch.setattr(worker_pool, "time", found)
+    monkeypatch.setattr(worker_pool, "living_workers", lambda connection: dict.fromkeys(found.living, ""))
     found.begin()
     return found
 
@@ -75,7 +75,7 @@ def test_the_coordinator_is_not_alone_while_its_own_workers_are_still_to_come(ma
 
 def test_a_worker_that_is_left_out_is_told_once_and_is_no_company(made: Made) -> None:
     made.living = {"good", "odd", "liar"}
-    made.places.untrusted.append("liar")
+    made.work_log.untrusted.append("liar")
     made.look()
     assert made.company.living == {"good", "odd"}
     for _ in range(2):

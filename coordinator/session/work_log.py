@@ -23,7 +23,7 @@ from typing import Any, Literal
 Maker = Literal["hosts", "small", "threads"]
 
 
-class Places:
+class WorkLog:
     """What is known of it, `earlier` sessions included."""
 
     def __init__(self) -> None:

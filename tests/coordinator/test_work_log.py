@@ -2,20 +2,20 @@
 
 import msgpack
 
-from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.render.places import places_facts
 from hakoiri.rows.runs import places_row
 
 
 def test_sessions_are_counted_together() -> None:
-    first = Places()
+    first = WorkLog()
     assert first.as_dict() == {}
     first.add_layer("small", 7)
     first.add_layer("hosts", 1_000)
     for worker in ("a-1", "a-2", "a-1"):
         first.add_chunk("forest", "a", worker)
     kept = msgpack.unpackb(msgpack.packb(first.as_dict()))
-    second = Places()
+    second = WorkLog()
     second.go_on(kept)
     # A scratch run beside it has none.
     second.go_on({})
@@ -46,7 +46,7 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
         "why_here": "0.02 s of work, and 0.03 s to hand it out",
         "audit": {"chunks": 3, "untrusted": ["b-17"], "first_layers": {"a-12": 40}},
     }
-    places = Places()
+    places = WorkLog()
     places.go_on(old)
     places.add_layer("threads", 5)
     assert places.answered == {"a-12"}
@@ -61,11 +61,11 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
 
 
 def test_threads_of_one_process_are_not_told_of() -> None:
-    assert places_facts(places_row(Places().as_dict())) == {}
+    assert places_facts(places_row(WorkLog().as_dict())) == {}
 
 
 def test_hosts_that_keep_a_run_are_told_with_the_layer_in_which_one_was_slowest() -> None:
-    places = Places()
+    places = WorkLog()
     places.add_layer("hosts", 50)
     places.add_expansion(7, {"a": 1.0, "b": 3.0})
     places.go_on({"slowest": 2.0, "mean": 1.0, "worst": {"depth": 3, "host": "c", "seconds": 2.0, "mean": 1.0}})

@@ -15,7 +15,7 @@ from hakoiri.storage.results.subtrees import Cutting
 
 
 @dataclass(frozen=True)
-class Grown(Figures):
+class TreeFigures(Figures):
     """What is counted of a tree (`puzzles.capabilities.SubtreeCounts`), in how many chunks and seconds of a processor.
 
     ``None`` is not known before the tree is cut.

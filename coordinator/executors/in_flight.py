@@ -1,7 +1,7 @@
-"""What is on its way between one `map` and the workers: chunks by token, and their jobs and arrays in Redis.
+"""The chunks in flight between one `map` and the workers, by token, with their jobs and arrays in Redis.
 
-Everything that a chunk needs is kept here until its result is, so that it can be sent again; in Redis it expires unless
-it is renewed. Every method may raise Redis's errors and may then be called again.
+A chunk is kept here until its result arrives, so that it can be sent again; in Redis it expires unless it is renewed.
+Every method may raise an error of Redis, and may then be called again.
 """
 
 import time
@@ -51,7 +51,7 @@ class Chunk:
         return self.begun.get(self.attempt)
 
 
-class Flight:
+class InFlight:
     """The chunks of one stage; `request` says all of their jobs but the chunk.
 
     `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.

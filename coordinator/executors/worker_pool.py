@@ -1,6 +1,6 @@
-"""The workers of a run: who lives, who is left out, and whether the coordinator has to work alone.
+"""The workers of a run: which are alive, which are excluded, and whether the coordinator has to work alone.
 
-Anybody who may write to Redis may say that a worker lives. So one is counted on for as long as somebody answers.
+Anyone with access to Redis can announce a worker, so workers are relied on only while at least one of them answers.
 """
 
 import time
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import redis
 
-from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Observer
+from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, living_workers, without_password
 
@@ -20,11 +20,11 @@ _ALONE_SECONDS = 2.0
 _SILENCE_SECONDS = 2.0 * ALIVE_SECONDS
 
 
-class Company:
+class WorkerPool:
     """Attributes: `living`, the workers that may be expected to work for this run, as they were at the last `look`."""
 
-    def __init__(self, observer: Observer, places: Places) -> None:
-        self._observer, self._places = observer, places
+    def __init__(self, observer: Observer, work_log: WorkLog) -> None:
+        self._observer, self._work_log = observer, work_log
         self.living: set[str] = set()
         self._refusing: set[str] = set()
         self._last_seen = self._last_heard = time.monotonic()
@@ -47,7 +47,7 @@ class Company:
         self.has_newcomer |= not found <= self._came
         self._came |= found
         self._coming = self._own() - self._came
-        self.living = found - self._refusing - {*self._places.untrusted}
+        self.living = found - self._refusing - {*self._work_log.untrusted}
         if waiting_since is not None and now > max(waiting_since, self._last_heard) + _SILENCE_SECONDS:
             self._is_silent = True
         if self._is_silent:
