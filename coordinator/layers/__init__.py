@@ -1,1 +1,1 @@
-"""The search by layers, and the questions that layers answer."""
+"""The search by layers, and the answers from layers."""

@@ -1,10 +1,9 @@
 """The best play of a scored puzzle: the highest score, then the fewest moves, proved on the graph of its moves.
 
-A move that scores s and lowers the reserve by d costs M (d - s) + 1, where M is more than any shortest play has moves.
-So no cost is negative, and of all paths to a configuration, each of which has lowered the reserve by the same amount,
-the cheapest has the highest score, and of these the fewest moves: one search by Dijkstra settles all configurations,
-cycles included. The best one is that with the highest score, then the fewest moves, then the least
-key.
+A move that scores s and lowers the reserve by d costs M (d - s) + 1. M is larger than the number of moves of any
+shortest play, so no cost is negative. All paths to a configuration lower the reserve by the same amount, so the
+cheapest one has the highest score, and then the fewest moves. One search by Dijkstra settles all configurations, cycles
+included. The best one has the highest score, then the fewest moves, then the least key.
 """
 
 import numpy as np
@@ -24,15 +23,15 @@ from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 #: Bytes per move, with its copies and the search's heap.
 _BYTES_OF_MOVE = 100
 _BLOCK = 1 << 16
-#: What a cost must stay below, with room for the moves of a play.
+#: The bound of a cost, with room for the sum over a play.
 _MOST_COST = 1 << 62
 
 
 def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
-    """The best play of a finished run of a scored puzzle, replayed by the reference rules.
+    """Return the best play of a finished run of a scored puzzle, replayed by the reference rules.
 
-    Raises `OverBudgetError` where the graph does not fit the memory, `UnanswerableError` for a run not finished,
-    `PuzzleError` where a move scores more than it lowers the reserve.
+    Raises `OverBudgetError` if the graph does not fit the memory, `UnanswerableError` for an unfinished run, and
+    `PuzzleError` if a move scores more than it lowers the reserve.
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"the moves of {puzzle.name} do not score, so it has no best play")

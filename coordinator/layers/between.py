@@ -1,8 +1,8 @@
-"""All shortest paths at once: level k holds the configurations that are k moves from the one end on any of them.
+"""All shortest paths at once: level k holds the configurations k moves from one end on any of them.
 
 Each configuration of a level leads to one of the next, and all ways from the first level to the last are shortest
-paths. They are counted level by level, in Python's integers, and listed by walking along the levels. Of `one` path a
-level is the least configuration that the level before it leads to.
+paths. They are counted level by level in Python integers, and listed by walking along the levels. With `one`, a level
+is only the least configuration that the level before it leads to.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,19 +29,19 @@ _AT_ONCE = 1 << 16
 
 
 def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
-    """What gives the predecessors of a batch, if anything does; of an undirected puzzle they are its successors."""
+    """Return the function that gives the predecessors of a batch, if any; undirected: the successors."""
     if puzzle.undirected:
         return puzzle.expand
     return puzzle.retract if isinstance(puzzle, Reversible) else None
 
 
 def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth, one: bool = False) -> list[Keys]:
-    """The levels from layer 0 of a search by layers to some configurations of its layer `depth`."""
+    """Return the levels from layer 0 of a search by layers to given configurations of its layer `depth`."""
     return _levels(context, moves_back(context.puzzle), store, ends, depth, one)[::-1]
 
 
 def levels_on(context: ComputeContext, store: RunStore, begin: Keys, depth: Depth, one: bool = False) -> list[Keys]:
-    """The levels from some configurations of layer `depth` to layer 0, where each layer leads to the one before."""
+    """Return the levels from given configurations of layer `depth` to layer 0, if moves lead towards layer 0."""
     return _levels(context, context.puzzle.expand, store, begin, depth, one)
 
 
@@ -49,7 +49,7 @@ def _levels(
     context: ComputeContext, way: Callable[[Keys], Expansion] | None, store: RunStore, begin: Keys, depth: Depth,
     one: bool,
 ) -> list[Keys]:  # fmt: skip
-    """The levels from layer `depth` down to 0, which must fit the memory; ``way=None`` looks for predecessors."""
+    """Return the levels from layer `depth` down to 0, within the memory; ``way=None`` searches for predecessors."""
     levels, held = [begin], begin.nbytes
     for nearer in range(depth - 1, -1, -1):
         if way is None:
@@ -69,7 +69,7 @@ def _levels(
 
 
 def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys) -> list[Keys]:
-    """Those of layer `depth` that lead to a level, in parts; all of the layer is expanded."""
+    """Return the keys of layer `depth` that lead to `level`, in parts; expands the whole layer."""
     layer = StoredLayer(store, depth, store.layer_record(depth).size)
     table = partition_by(context.puzzle.keys([0]), 1).table
     chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
@@ -79,18 +79,18 @@ def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys
 
 @dataclass(frozen=True)
 class AllPaths:
-    """All shortest paths along `levels`, from `start` on; on real boards where `puzzle` merges mirror images."""
+    """All shortest paths along `levels` from `start`, on real boards if `puzzle` merges mirror images."""
 
     puzzle: Puzzle
     levels: list[Keys]
     start: Key
 
     def __len__(self) -> int:
-        """The moves of each."""
+        """Return the number of moves of each path."""
         return len(self.levels) - 1
 
     def count(self) -> int:
-        """How many there are."""
+        """Return the exact number of paths."""
         keys, counts = self.puzzle.keys([self.start]), np.array([1], dtype=object)
         for level in self.levels[1:]:
             moves = [self._moves(some, level) for some in split(keys, _AT_ONCE)]
@@ -103,7 +103,7 @@ class AllPaths:
         return int(counts.sum())
 
     def __iter__(self) -> Iterator[list[Key]]:
-        """Each of them, those that begin with lesser keys first."""
+        """Yield each path, in the order of their keys."""
         path: list[Key] = []
         open_ends = [[self.start]]
         while open_ends:
@@ -119,7 +119,7 @@ class AllPaths:
                 open_ends.append(ints(sort_keys(found.copy()))[::-1])
 
     def _moves(self, keys: Keys, level: Keys) -> tuple[Keys, Array]:
-        """The distinct moves from `keys` to a level: where to, and the place of the key that each begins at."""
+        """Return the distinct moves from `keys` to a level: the successors, and the index of each one's source."""
         base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
         successors, counts = base.expand(keys)
         owners = np.repeat(np.arange(len(keys)), counts)
@@ -129,7 +129,7 @@ class AllPaths:
 
 
 def _distinct(successors: Keys, owners: Array) -> tuple[Keys, Array]:
-    """Moves without those that are there twice, for a path is what it passes."""
+    """Return the moves without duplicates, because a path is identified by its configurations."""
     keys = merge([successors], [])
     _, first = np.unique(owners * len(keys) + lower_bounds(keys, successors), return_index=True)
     return successors[first], owners[first]

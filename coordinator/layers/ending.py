@@ -1,4 +1,4 @@
-"""The end of a layered search: when a run stops, and what is checked of a space that is complete."""
+"""The end of a layered search: when a run stops, and the final checks of a complete space."""
 
 from dataclasses import dataclass, replace
 
@@ -11,17 +11,17 @@ from hakoiri.worker.layers.flow import total_flow
 
 @dataclass(frozen=True)
 class ExplorePlan:
-    """Stop at the first layer that holds a goal, or after so many `layers`; else search until nothing is left."""
+    """Stop at the first layer with a goal, or at depth `layers`; else search until nothing is left."""
 
     until_goal: bool = False
     layers: int | None = None
 
 
 def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) -> None:
-    """Search as far as `plan` says, from the last committed layer on; commits as it goes.
+    """Search as far as `plan` says, from the last committed layer on; commits along the way.
 
     Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the last
-    commit standing.
+    commit in place.
     """
     try:
         while search.current.size and not (plan.until_goal and search.found.goal_depth is not None):
@@ -38,7 +38,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
 
 
 def _require_total(search: LayeredSearch) -> None:
-    """Raise `ContradictionError` if the whole space has another size than the puzzle knows."""
+    """Raise `ContradictionError` if the size of the whole space differs from the puzzle's `total`."""
     total, found = search.total, search.outcome()
     if total is not None and found.exhausted and found.configurations != total:
         raise ContradictionError(
@@ -50,7 +50,7 @@ def _require_total(search: LayeredSearch) -> None:
 def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
     """Raise `ContradictionError` if moves of a whole undirected space are missing.
 
-    `flows` has for each layer the sum over the moves of the one before, ``None`` where it was not summed.
+    `flows` has for each layer the sum over the moves of the layer before; ``None`` if it was not summed.
     """
     if search.current.size or not search.puzzle.undirected:
         return

@@ -1,4 +1,4 @@
-"""Explorations: all that a start can reach, layer by layer."""
+"""Explorations: all configurations that a start can reach, layer by layer."""
 
 import shutil
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import counted
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
-#: What a configuration takes on disk at least: one of dense keys.
+#: The least bytes of a configuration on disk, reached by dense keys.
 _LEAST_BYTES = 1
 
 
@@ -35,7 +35,7 @@ class Explore(Job):
         return True
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
-        """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""
+        """Change nothing; note if the disk cannot hold the puzzle's known number of configurations."""
         found, total = Explored.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
@@ -87,21 +87,21 @@ class Explore(Job):
 
     def questions(self) -> list[str]:
         found = Explored.of(self.store.state)
-        # Where the start is the goal, the way there is none to show.
+        # If the start is the goal, there is no path to show.
         path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
-        # How far configurations lie apart.
+        # Distances between configurations.
         apart = "diameter" if self.puzzle.undirected else "strong components"
         return [*path, *([apart] if found.exhausted else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:
-    """What a summary says of stored layers, whatever the kind of run; what only other kinds have is ``None``."""
+    """Return a summary of stored layers for any kind of run; ``None`` for what only other kinds have."""
     layers = {"goals": sum(record.goals for record in records), "layers": [record.size for record in records]}
     return layers | dict.fromkeys(("largest_window", "largest_window_at"))
 
 
 def largest_window(sizes: list[int]) -> tuple[int | None, Depth | None]:
-    """The largest |U(N-1)| + |U(N)| + |U(N+1)| and its (least) N; what a search holds in memory at most."""
+    """Return the largest |U(N-1)| + |U(N)| + |U(N+1)| and its least N: the most that a search holds in memory."""
     if not sizes:
         return None, None
     windows = [sum(sizes[max(0, depth - 1) : depth + 2]) for depth in range(len(sizes))]

@@ -26,10 +26,10 @@ _KEYS_AT_ONCE = 1 << 18
 def search_levels(
     context: ComputeContext, run: RunStore, source: Key, target: Key | None, one: bool = False
 ) -> list[Keys] | None:
-    """The levels of all shortest paths, or of `one` (`coordinator.layers.between`); ``None`` where there is no path.
+    """Return the levels of all shortest paths, or of `one` (`coordinator.layers.between`); ``None`` if none exists.
 
-    They lead to the nearest goals if `target` is ``None``. The search is from both ends where that is possible; its
-    layers lie on disk, beside `run`.
+    If `target` is ``None``, the paths lead to the nearest goals. The search is from both ends if possible; its layers
+    are on disk, beside `run`.
     """
     if target is None or moves_back(context.puzzle) is None:
         with scratch_search(context, run, source) as here:
@@ -50,19 +50,19 @@ def search_levels(
 
 
 def _levels_to(context: ComputeContext, search: LayeredSearch, ends: Keys, one: bool) -> list[Keys]:
-    """The levels from the start of a search to some of its last layer."""
+    """Return the levels from the start of a search to given configurations of its last layer."""
     search.commit()
     return levels_back(context, search.store, ends, search.state.depth, one)
 
 
 def first_or_all(batches: Iterator[Keys], one: bool) -> Keys:
-    """The least key of some increasing batches, of which there is at least one, or all keys."""
+    """Return the least key of increasing batches, of which there is at least one, or all keys."""
     return next(batches)[:1] if one else np.concatenate(list(batches))
 
 
 @contextmanager
 def _turned_round(context: ComputeContext) -> Iterator[ComputeContext]:
-    """The same with all moves made backwards, where it matters which way they lead."""
+    """Yield the same context with all moves reversed, if the puzzle is directed."""
     puzzle = context.puzzle
     if not isinstance(puzzle, Reversible):
         yield context
@@ -73,7 +73,7 @@ def _turned_round(context: ComputeContext) -> Iterator[ComputeContext]:
 
 
 def _meet(here: LayeredSearch, there: LayeredSearch) -> Iterator[Keys] | None:
-    """What two searches have in common, in increasing batches; one goes along the moves and one against them."""
+    """Return the common keys of a forward and a backward search, in increasing batches; ``None`` if they never meet."""
     while here.current.size and there.current.size:
         common = _common(here.current, there.current)
         if (first := next(common, None)) is not None:
@@ -83,7 +83,7 @@ def _meet(here: LayeredSearch, there: LayeredSearch) -> Iterator[Keys] | None:
 
 
 def _reach(search: LayeredSearch, target: Key | None) -> Iterator[Keys] | None:
-    """The ends in the last layer, once `target` is there, or a goal where that is ``None``; in increasing batches."""
+    """Return the keys of the last layer that are `target`, or goals if it is ``None``, in increasing batches."""
     while search.current.size:
         if target is not None:
             ends = search.puzzle.keys([target])
@@ -96,7 +96,7 @@ def _reach(search: LayeredSearch, target: Key | None) -> Iterator[Keys] | None:
 
 
 def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list[Keys]:
-    """The levels of one shortest path from `source` to the least of the configurations farthest from it."""
+    """Return the levels of a shortest path from `source` to the least of the configurations farthest from it."""
     with scratch_search(context, run, source) as search:
         search.exhaust()
         farthest = next(search.store.blocks(search.state.depth))[:1]
@@ -104,12 +104,12 @@ def search_farthest(context: ComputeContext, run: RunStore, source: Key) -> list
 
 
 def goals_among(puzzle: Puzzle, batches: Iterable[Keys]) -> Iterator[Keys]:
-    """The goals of some batches, none of which is empty."""
+    """Yield the goals in each batch, without empty batches."""
     return (keys[goals] for keys in batches if (goals := puzzle.is_goal(keys)).any())
 
 
 def _common(one: Layer, other: Layer) -> Iterator[Keys]:
-    """What two layers have in common, in batches of which none is empty."""
+    """Yield the common keys of two layers, in batches that are not empty."""
     small, large = sorted((one, other), key=lambda layer: layer.size)
     for keys in small.chunks(0, _KEYS_AT_ONCE):
         common = merge([keys], [large.exclude_from(keys)])

@@ -1,4 +1,4 @@
-"""Damaged layers, computed again: a layer follows from the two before it, and its record proves the repair."""
+"""Recomputes damaged layers: a layer follows from the two before it, and its record proves the repair."""
 
 from dataclasses import replace
 
@@ -18,9 +18,9 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PART
 
 
 def repair_layers(session: Session) -> None:
-    """Mend every damaged layer of an exploration.
+    """Repair every damaged layer of an exploration.
 
-    `DamagedError` if a layer's digest is not that of its record: then something else is wrong.
+    Raises `DamagedError` if the digest of a recomputed layer differs from its record: then something else is wrong.
     """
     store, observer = session.store, session.observer
     _forget_partial(session)
@@ -31,13 +31,13 @@ def repair_layers(session: Session) -> None:
     for depth, faults in damaged.items():
         observer.note(f"{faults[0]}; computing layer {depth} again")
         _replace_layer(store, depth, _derive(session, depth), session.puzzle)
-    # A layer computed again may be cut into other blocks.
+    # A recomputed layer may be cut into other blocks.
     stored = sum(record.stored_bytes for record in store.layer_records())
     store.commit(replace(store.state, stored_bytes=stored))
 
 
 def _forget_partial(session: Session) -> None:
-    """A layer that is half done is begun again, from nothing."""
+    """Erase a partial layer, so that it is begun again."""
     store = session.store
     if store.names(META, PARTIAL_KEY):
         session.observer.note(f"beginning layer {store.state.depth + 1} anew")
@@ -48,7 +48,7 @@ def _forget_partial(session: Session) -> None:
 
 
 def _forget_segments(store: RunStore) -> None:
-    """The segments of older keys that a directed search keeps follow from its layers."""
+    """Erase the segments of older keys of a directed search; they follow from its layers."""
     if store.names(META, CLOSED_KEY):
         store.erase(META, CLOSED_KEY)
         store.erase(CLOSED)
@@ -56,7 +56,7 @@ def _forget_segments(store: RunStore) -> None:
 
 
 def forget_layers(session: Session, first: Depth, figures: type[Explored] = Explored) -> None:
-    """Go back to the layers before `first`, as if no other had been made. Durable on return."""
+    """Erase all layers from `first` on. Durable on return."""
     store = session.store
     _forget_partial(session)
     _forget_segments(store)

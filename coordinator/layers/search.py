@@ -1,9 +1,9 @@
-"""The layered search: U(N+1) is what U(N) leads to, less the older layers that it may lead back to.
+"""The layered search: U(N+1) is the successors of U(N) without the older layers that U(N) may lead back to.
 
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
-matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed one may lead to any
-older layer; these are kept in sorted segments (`worker.exchange.closed_set`). The result does not depend on how a
-layer is cut up.
+matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed puzzle may lead to any older
+layer; these are kept in sorted segments (`worker.exchange.closed_set`). The result does not depend on how a layer is
+cut up.
 """
 
 import math
@@ -34,7 +34,7 @@ from hakoiri.worker.layers.kernels import merge
 
 @dataclass(frozen=True)
 class Reached(Figures):
-    """How many configurations a run has stored, and whether that is all there is."""
+    """The number of stored configurations of a run, and whether they are all there are."""
 
     configurations: int = 0
     exhausted: bool = False
@@ -42,13 +42,13 @@ class Reached(Figures):
 
 @dataclass(frozen=True)
 class Explored(Reached):
-    """What a search from a start has found: the depths of its last layer and of the nearest goal, if there is one."""
+    """The figures of a search from a start: depth of its last layer and of the nearest goal, if there is one."""
 
     depth: Depth | None = None
     goal_depth: Depth | None = None
 
     def with_layer(self, record: LayerRecord) -> Self:
-        """The figures with one layer more."""
+        """Return the figures with one more layer."""
         goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
         found = self.configurations + record.size
         return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
@@ -56,7 +56,7 @@ class Explored(Reached):
 
 @dataclass(frozen=True)
 class HostedLayer:
-    """A layer that hosts keep: nothing of it is here but how large it is."""
+    """A layer that hosts keep; only its size is known here."""
 
     size: int
 
@@ -65,14 +65,14 @@ class Older(Protocol):
     """The layers before U(N) that U(N) may lead back to."""
 
     def layers(self) -> list[Layer]:
-        """Their keys."""
+        """Return the older layers."""
 
     def add(self, depth: Depth, layer: Layer) -> None:
-        """U(N) becomes older."""
+        """Add U(N), because it becomes older."""
 
 
 class Previous:
-    """U(N-1) alone: enough if every move can be taken back."""
+    """U(N-1) alone: sufficient if the puzzle is undirected."""
 
     def __init__(self, layer: Layer | None) -> None:
         self._layer = layer
@@ -85,9 +85,9 @@ class Previous:
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None]:
-    """The layer `depth` after `current`, at once and here; `known` holds `current` too.
+    """Return layer `depth`, which follows `current`, computed at once in this process; `known` includes `current`.
 
-    And the flow of all moves, where hosts may take part in the run.
+    Also return the flow of all moves if hosts may take part in the run, else ``None``.
     """
     expansion = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
     flow = None if session.context.hosts is None else flow_of(session.puzzle, current, expansion)
@@ -102,13 +102,12 @@ def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth
 class LayeredSearch:
     """A search from `start`, on the open store of `session`, from its last committed layer on.
 
-    Attributes: `figures`, what the run's are; `store` and `puzzle`; `current`, the last layer made, which is empty
-    when nothing is left to find; `state`, that of the store with all finished layers, committed or not, and `found`,
-    its figures.
+    The attribute `figures` is the type of the run's figures, `found` their values. `current` is the last layer made,
+    empty when nothing is left to find; `state` is the store's state with all finished layers, committed or not.
     """
 
     figures: ClassVar[type[Explored]] = Explored
-    #: A run at hosts among whose configurations the layers are made, if any.
+    #: A run kept by hosts that contains all configurations of the layers, if any.
     _within: RunStore | None = None
 
     def __init__(self, session: Session, start: Key) -> None:
@@ -117,9 +116,9 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
-        #: How long the last layer took that was made here.
+        #: The seconds of the last layer made here.
         self._seconds = 0.0
-        #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` where it is not summed.
+        #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` if it is not summed.
         self.last_flow: int | None = None
         #: Who makes the layer under way.
         self._maker: Maker = "small"
@@ -128,7 +127,7 @@ class LayeredSearch:
         self.current, self._older = self._window()
 
     def step(self) -> None:
-        """Make the next layer. Commits when it is due; raises `StopRun`, and storage, worker and budget errors."""
+        """Make the next layer. Commits when due; raises `StopRun`, and storage, worker and budget errors."""
         self._session.control.check()
         following = self._next(self.current)
         if following.size:
@@ -137,7 +136,7 @@ class LayeredSearch:
         self.current = following
 
     def exhaust(self) -> None:
-        """Make all layers that are left, and commit them."""
+        """Make all remaining layers and commit them."""
         while self.current.size:
             self.step()
         self.commit()
@@ -147,15 +146,15 @@ class LayeredSearch:
 
     @property
     def total(self) -> int | None:
-        """How many configurations there are to find, where that is known."""
+        """The number of configurations to find, if known."""
         return self.puzzle.total
 
     def outcome(self) -> Explored:
-        """The figures of the run when the search has ended."""
+        """Return the figures of the run after the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 
     def _window(self) -> tuple[Layer, Older]:
-        """U(N) and what is older, as they stand on disk, or the first layer and nothing."""
+        """Return U(N) and the older layers from disk, or the first layer and none."""
         depth = self.state.depth
         if self.store.read_partial() is None:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
@@ -190,7 +189,7 @@ class LayeredSearch:
         return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
 
     def _next(self, current: Layer) -> Layer:
-        """The layer after `current`, stored; if it is empty nothing is stored."""
+        """Return the layer after `current`, stored unless it is empty."""
         if (layer := self._hosted(current)) is not None:
             return layer
         began, made = time.monotonic(), self._made_here(current)
@@ -198,7 +197,7 @@ class LayeredSearch:
         return made
 
     def _made_here(self, current: Layer) -> Layer:
-        """The same, made at once or by threads."""
+        """Return the layer after `current`, made at once or by threads."""
         depth, known = self.state.depth + 1, [current, *self._older.layers()]
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker = "small"
@@ -210,7 +209,7 @@ class LayeredSearch:
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosting_begun(self) -> Any:
-        """The hosts that keep this run, if any do."""
+        """Return the hosts that already keep this run, or ``None``."""
         if self.store.read(META, HOSTS_KEY) is None:
             return None
         from hakoiri.coordinator.steps.hosted import Hosting
@@ -218,7 +217,7 @@ class LayeredSearch:
         return Hosting.begun(self._session, self._within)
 
     def _hosted(self, current: Layer) -> Layer | None:
-        """The layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
+        """Return the layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
         context, depth = self._session.context, self.state.depth + 1
         if self._hosting is None:
             # IMPORTANT: the one place that decides whether hosts make a run.
@@ -228,7 +227,7 @@ class LayeredSearch:
                 return None
             self._commit_staged()
             if self.store.read_partial() is not None:
-                # Threads have begun this layer, and end it.
+                # Threads have begun this layer and finish it.
                 return None
             from hakoiri.coordinator.steps.hosted import Hosting
 
@@ -238,7 +237,7 @@ class LayeredSearch:
         return self._made_by_hosts(current.size)
 
     def _made_by_hosts(self, expanded: int) -> Layer:
-        """The next layer, for which hosts expand so many configurations."""
+        """Return the next layer, made by hosts, which expand `expanded` configurations."""
         self._maker = "hosts"
         record = self._hosting.make(self.state.depth + 1, expanded)
         self.state, self.last_flow = self.store.state, record.flow
@@ -248,9 +247,9 @@ class LayeredSearch:
         return cast(Layer, HostedLayer(record.size))
 
     def _made_by(self, step: LayerStep) -> Layer:
-        """The layer that a step makes, staged if the next step can do without reading it, or else stored.
+        """Return the layer of a step, only staged if the next step need not read it, else stored.
 
-        To look at rules in plain Python takes long: what was made before them does not wait.
+        With rules in plain Python it is also stored at once, because the next step takes long.
         """
         record, layer = step.run()
         self.state, self.last_flow = self.store.state, record.flow
@@ -284,6 +283,6 @@ class LayeredSearch:
 
 @contextmanager
 def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
-    """A search that leaves nothing behind, within the memory of `context`; its layers lie beside those of `run`."""
+    """Yield a temporary search, within the memory of `context`; its layers are stored beside those of `run`."""
     with scratch_store(run) as store:
         yield LayeredSearch(Session(store, context), start)

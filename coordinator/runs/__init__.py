@@ -1,1 +1,1 @@
-"""Runs: made, found, driven, served, verified, repaired."""
+"""The life of runs: creation, lookup, driving, service, verification, repair, deletion."""

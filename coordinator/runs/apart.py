@@ -1,4 +1,4 @@
-"""A run of a user's puzzle, driven for a service by a process of its own: the puzzle may end that, and nothing else."""
+"""Drives a run of a user's puzzle in a process of its own, which is all that the puzzle can end."""
 
 import json
 import os
@@ -22,21 +22,20 @@ from hakoiri.worker.errors import TaskError
 from hakoiri.worker.parent import end_with
 
 _LOOK_SECONDS = 0.5
-#: How long the process may take to commit what it has when it is to stop; a call into C cannot be broken off.
+#: How long the process may take to commit when it is to stop; a call into C cannot be interrupted.
 _GRACE_SECONDS = 30.0
-#: Names the Redis of the workers; its URL may hold a password, so it is no argument.
+#: Environment variable with the URL of Redis, which may hold a password and so is not an argument.
 _REDIS = "HAKOIRI_REDIS"
-#: The process drives the run no longer, or not at all: another does, or it is gone.
+#: Exit code: the run is driven by another process, or is deleted.
 _HELD = 75
 
 
 def drive_apart(directory: Path, resources: Resources, control: Control) -> State:
-    """Drive an awaited run by a process of its own, until it ends, is cancelled or `control` is interrupted.
+    """Drive a queued run in a child process until it ends, is cancelled or `control` is interrupted.
 
-    Returns its last state. The process is killed if it does not stop within 30 seconds.
-
-    Raises `TaskError` where the process ended in the midst of the work, which the run's next session counts, and
-    `RunHeldError` where another process drives the run.
+    Returns its last state. The process is killed if it does not stop within 30 seconds. Raises `TaskError` if the
+    process ended amid the work, which the run's next session counts, and `RunHeldError` if another process drives the
+    run.
     """
     files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
     own = {FILES: files, "HAKOIRI_SUPERVISOR": str(os.getpid()), _REDIS: resources.redis or ""}
@@ -63,7 +62,7 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
 
 
 def _is_cancelled(directory: Path) -> bool:
-    """Whether somebody wants the run cancelled: its process asks only between chunks, and one may never end."""
+    """Return whether a cancel is requested; the child polls only between chunks, and one may never end."""
     with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
         return ledger.cancel_requested()
     return False
@@ -75,7 +74,7 @@ class _Log(SilentObserver):
 
 
 def main(directory: str, settings: str) -> None:
-    """Drive a run that is awaited, for the process that started this one."""
+    """Drive a queued run for the process that started this one."""
     end_with(int(os.environ["HAKOIRI_SUPERVISOR"]))
     control = Control()
     for number in (signal.SIGTERM, signal.SIGINT):

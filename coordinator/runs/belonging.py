@@ -1,4 +1,4 @@
-"""Runs that belong to a finished one: they pin its name and digest, are found from it, and are deleted with it."""
+"""Runs derived from a finished run: they pin its name and digest, are found from it, and are deleted with it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -20,7 +20,7 @@ from hakoiri.storage.names import DATA_FILE
 
 @dataclass(frozen=True)
 class Belonging:
-    """The plan of a run that belongs to another: the other's name and digest, and a component of it."""
+    """The plan of a derived run: the name and digest of its base run, and a component of it."""
 
     base: str
     base_digest: str
@@ -28,13 +28,13 @@ class Belonging:
 
 
 class Derived:
-    """The run of a kind that belongs to a finished `run` of a puzzle, whether it is there or not.
+    """The run of some kind derived from a finished `run` of a puzzle, whether it exists yet or not.
 
-    `spec` is the puzzle where its options differ from those of the run.
+    `spec` is the puzzle if its options differ from those of the run.
     """
 
     def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
-        # A run that was brought home needs no hosts, and what belongs to it none either.
+        # If the run was collected from its hosts, its derived runs need no hosts either.
         hosted = run.keepers() and kind_of(mode).by_hosts(puzzle)
         self._settings = {
             name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")
@@ -44,36 +44,36 @@ class Derived:
         self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, mode, self._plan)
 
     def make(self, resources: Resources, queued: bool = False, **limits: Any) -> Path:
-        """Make it where it is not there yet; return its directory. `RunHeldError` if somebody drives it.
+        """Create the run if it does not exist; return its directory. `RunHeldError` if a process drives it.
 
-        What the run was made to send to workers, and within how much memory, is for this one, too.
+        It inherits the base run's settings for workers and memory.
         """
-        # Who wants no hosts wants no copies.
+        # Without hosts there are no copies.
         settings = {name: value for name, value in self._settings.items() if resources.hosts != -1 or name != "copies"}
         resources = resources.over(settings)
         return make_run(self.directory.parent, self._spec, self._mode, self._plan, resources, queued, limits)
 
     @contextmanager
     def opened(self) -> Iterator[RunStore | None]:
-        """Yield the run, open for reading, or ``None`` if there is none yet."""
+        """Yield the run, open for reading, or ``None`` if it does not exist yet."""
         with RunStore(self.directory) if (self.directory / DATA_FILE).exists() else nullcontext() as store:
             yield store
 
 
 def plan_for(run: RunStore) -> dict[str, Any]:
-    """What the plan of a run says that belongs to a finished `run`."""
+    """Return the part of a plan that names a finished `run` as the base."""
     return {"base": run.manifest.run, "base_digest": run.state.digest}
 
 
 def require_base(plan: Mapping[str, Any], *others: str) -> None:
-    """`PuzzleError` unless a plan names a run so, and has the `others` besides."""
+    """Raise `PuzzleError` unless the plan names a base run and has exactly the `others` besides."""
     base = plan.get("base")
     if set(plan) != {"base", "base_digest", *others} or not isinstance(base, str) or Path(base).name != base:
         raise PuzzleError(f"such a run belongs to another, which is named in base and base_digest, not {plan}")
 
 
 def open_base(store: RunStore, redis: str | None) -> RunStore:
-    """The run that `store` belongs to, as it was then; `MismatchError` if it is not there any more.
+    """Open the base run of `store`; `MismatchError` if it is gone or another one.
 
     `redis` is as for `open_store`.
     """

@@ -1,4 +1,4 @@
-"""Runs by name: where they lie, finding one, how each stands, ending one. Imports neither puzzles nor the search."""
+"""Runs by name: the data directory, lookup, status, cancelling and deleting. Imports neither puzzles nor the search."""
 
 import os
 import re
@@ -40,27 +40,27 @@ _LOOK_SECONDS = 0.05
 
 
 class Opening(Protocol):
-    """Opens the books of a run, as `Ledger` does."""
+    """Opens the ledger of a run, as `Ledger` does."""
 
     def __call__(self, directory: Path, writable: bool = False) -> AbstractContextManager[Ledger]:
-        """For a block, after which they may be closed."""
+        """Open the ledger for a block; it may be closed afterwards."""
 
 
-#: The status of a run whose files cannot be read, and of one whose files another version of Hakoiri has written.
+#: The status of a run whose files cannot be read, and of one written in another version's format.
 DAMAGED, ANOTHER_FORMAT = "damaged", "another format"
-#: All that a run can have.
+#: All statuses of runs.
 STATUSES: tuple[str, ...] = (*get_args(Status), DAMAGED, ANOTHER_FORMAT)
-#: What two manifests have in common where the runs find the same.
+#: The fields of a manifest that determine the result of the run.
 _WORK = ("puzzle", "puzzle_version", "layout", "mode", "plan")
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How a run stands.
+    """The status of a run.
 
-    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it,
-    and unless `served` there is none. `made_as` is another name by which it was made: it is a copy, or was renamed.
-    `keepers` are the hosts that keep its layers.
+    `fault` is the reason if the run cannot be read; `holder` is the process that drives it now. `awaited` means that it
+    is queued for a coordinator; there is none unless `served`. `made_as` is its original name if it was copied or
+    renamed. `keepers` are the hosts that keep its layers.
     """
 
     run: str
@@ -75,7 +75,7 @@ class RunStatus:
 
     @property
     def status(self) -> str:
-        """The state's status, corrected for a driver that died without a word; ``damaged`` or ``another format``."""
+        """The state's status, corrected if its driver was killed; ``damaged`` or ``another format``."""
         if self.fault:
             return ANOTHER_FORMAT if isinstance(self.fault, FormatError) else DAMAGED
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
@@ -83,24 +83,24 @@ class RunStatus:
 
     @property
     def rate_unit(self) -> str:
-        """What the rate counts, in a second: ``configurations/s``."""
+        """The unit of the rate: ``configurations/s``."""
         return per_second(self.state.progress)
 
     @property
     def rate(self) -> float:
-        """Configurations, or what the run counts instead, per second of computing, over all sessions."""
+        """Configurations, or the run's own unit of work, per second of computing, over all sessions."""
         progress = self.state.progress
         work = progress.done if progress.work is None else progress.work
         return work / self.state.seconds if self.state.seconds else 0.0
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
-    """Where runs lie: what is given, else HAKOIRI_DATA, else the platform's user data folder. May not exist yet."""
+    """Return the directory of the runs: `given`, else HAKOIRI_DATA, else the user data folder. May not exist."""
     return Path(given or os.environ.get("HAKOIRI_DATA") or platformdirs.user_data_dir("hakoiri")).expanduser()
 
 
 def new_run_name(data: Path, puzzle: str) -> str:
-    """A free name: six random hexadecimal digits, so that a short prefix finds the run, then the puzzle."""
+    """Return a free name: six random hexadecimal digits, so that a short prefix is unique, then the puzzle."""
     while True:
         name = f"{secrets.token_hex(3)}-{puzzle}"
         if not (data / name).exists():
@@ -108,7 +108,7 @@ def new_run_name(data: Path, puzzle: str) -> str:
 
 
 def free_name(data: Path, name: str) -> str:
-    """A name that a user chose, if a run can have it; else `RunError` or `NameTakenError`."""
+    """Return a name chosen by the user if it is valid and free; else raise `RunError` or `NameTakenError`."""
     if _NAME.fullmatch(name) is None or name == LAST:
         raise RunError(f"no run can be called {name!r}: take letters, digits, - and _, up to 64, and not {LAST!r}")
     if (data / name).exists():
@@ -117,9 +117,9 @@ def free_name(data: Path, name: str) -> str:
 
 
 def find_run(data: Path, name: str) -> Path:
-    """The directory of a run given by its name, a unique prefix, or ``last``.
+    """Return the directory of a run given by its name, a unique prefix, or ``last``.
 
-    That is the one made last, but for those that belong to another run (`base_of`).
+    ``last`` is the run created last, except those derived from another run (`base_of`).
     """
     runs = run_directories(data)
     if not runs:
@@ -137,20 +137,20 @@ def find_run(data: Path, name: str) -> Path:
 
 
 def base_of(directory: Path) -> str:
-    """The run that a run of goal distances belongs to; empty for any other, and for one that cannot be read."""
+    """Return the name of the base run of a derived run; empty for any other run and for an unreadable one."""
     with suppress(StorageError), Ledger(directory) as ledger:
         return str(ledger.manifest.plan.get("base", ""))
     return ""
 
 
 def belonging_to(directory: Path) -> list[Path]:
-    """The runs that belong to a run and go with it."""
+    """Return the runs derived from a run, which are deleted with it."""
     others = (run for run in run_directories(directory.parent) if run != directory)
     return [run for run in others if base_of(run) == directory.name]
 
 
 def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
-    """Every run in a data directory, the oldest first; a damaged one is listed as such.
+    """Return the status of every run in a data directory, the oldest first, damaged ones included.
 
     `opening` as for `status_of`.
     """
@@ -163,7 +163,7 @@ def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
 def listed_status(
     directory: Path, served: Callable[[Path], bool] = lock.is_served, opening: Opening = Ledger
 ) -> RunStatus | None:
-    """How one run stands, damaged or not; ``None`` if it is gone."""
+    """Return the status of a run, damaged or not; ``None`` if the run is gone."""
     try:
         return status_of(directory, served, opening)
     except GoneError:
@@ -173,13 +173,13 @@ def listed_status(
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
-    """The runs of the same puzzle that can be read, the oldest first."""
+    """Return the readable runs of the same puzzle, the oldest first."""
     known = ((status.manifest, status.state) for status in list_runs(data) if status.manifest)
     return [(other, state) for other, state in known if other.puzzle["name"] == manifest.puzzle["name"]]
 
 
 def finished_twin(data: Path, manifest: Manifest) -> str | None:
-    """The run made last that has done all that `manifest` asks for, if there is one."""
+    """Return the name of the last complete run that does the same as `manifest`, if there is one."""
     twins = (
         other.run
         for other, state in reversed(runs_like(data, manifest))
@@ -194,9 +194,9 @@ def does_same(one: Manifest | None, other: Manifest | None) -> bool:
 
 
 def status_of(directory: Path, served: Callable[[Path], bool] = lock.is_served, opening: Opening = Ledger) -> RunStatus:
-    """How one run stands; `served` says whether its data directory is. `DamagedError` if its file cannot be read.
+    """Return the status of a run; `served` tells whether a coordinator serves a data directory.
 
-    `opening` opens its books, in a process that may have them open already.
+    `DamagedError` if its file cannot be read. `opening` opens its ledger, which this process may have open already.
     """
     found = _look_at(directory, served, opening)
     # A driver may have begun between holder and state: then it is there now, or has ended and said how.
@@ -214,7 +214,7 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
 
 
 def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
-    """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
+    """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has."""
     with opening(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Step("delete", directory.name))
@@ -227,7 +227,7 @@ def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
 
 
 def queue_again(directory: Path, opening: Opening = Ledger) -> None:
-    """Have a coordinator go on with a run that has stopped; `RunHeldError` if somebody drives it already."""
+    """Queue a stopped run for a coordinator; `RunHeldError` if a process drives it already."""
     with lock.RunLock(directory), opening(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Step("verify", directory.name))
@@ -250,24 +250,24 @@ def _lock_after_its_driver(directory: Path) -> lock.RunLock:
 
 
 def keepers_of(directory: Path) -> list[str]:
-    """The hosts that keep parts of a run; none if it cannot be read."""
+    """Return the hosts that keep parts of a run; none if it cannot be read."""
     with suppress(OSError, StorageError), Ledger(directory) as ledger:
         return ledger.keepers()
     return []
 
 
 def delete_run(directory: Path) -> list[str]:
-    """Remove a run, all its data, and the runs that belong to it; their names, and its own.
+    """Delete a run with all its data and the runs derived from it; return their names, its own last.
 
-    `RunHeldError` while somebody drives one of them: what belongs to a run goes before it. Who answers a long question
-    about one of them is stopped.
+    `RunHeldError` while a process drives one of them; derived runs are deleted first. A process that answers a long
+    question about one of them is interrupted.
     """
     names = [name for other in belonging_to(directory) for name in delete_run(other)]
     with lock.RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
     with suppress(OSError, DamagedError):
-        # What a user may have put there by this name is his.
+        # A file of the same name that the user put there is not deleted.
         with open_inside(directory.parent, certificate_file(directory).name, "rb") as file:
             is_ours = file.read(len(CERTIFICATE_BEGINS)) == CERTIFICATE_BEGINS
         if is_ours:

@@ -1,4 +1,4 @@
-"""Runs made: a puzzle checked, its identity pinned in a manifest, and built again from there."""
+"""Creates runs: checks the puzzle, pins its identity in a manifest, and builds it again from there."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def make_run(
     data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
     queued: bool = False, limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
-    """A run planned (`plan_run`) and made (`make_planned`); its directory."""
+    """Plan a run (`plan_run`) and create it (`make_planned`); return its directory."""
     return make_planned(data, plan_run(data, spec, mode, plan, resources), queued, limits)
 
 
@@ -42,10 +42,10 @@ def plan_run(
     data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
     name: str | None = None,
 ) -> Manifest:  # fmt: skip
-    """What a run is to be, its puzzle, options and plan checked. Nothing is written.
+    """Return the manifest of a new run, its puzzle, options and plan checked. Nothing is written.
 
     `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
-    words. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
+    terms. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
     """
     mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
     kind = kind_of(mode)
@@ -69,10 +69,10 @@ def plan_run(
 
 
 def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[str, Any] | None) -> Path:
-    """The directory of a run in state queued; durable on return.
+    """Create a queued run, durable on return; return its directory.
 
-    It is a new run, or that of the same plan where its kind has one run for each: then it goes on, up to `limits`,
-    which are in the kind's own words. `RunHeldError` if somebody drives that.
+    If its kind is `named_by_plan` and the run exists, it is resumed with the new `limits`, which are in the kind's own
+    terms. `RunHeldError` if a process drives it.
     """
     run, kind, spec = manifest.run, kind_of(manifest.mode), PuzzleSpec.from_dict(manifest.puzzle)
     refuse_network_file_system(data)
@@ -89,13 +89,13 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
 
 
 def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, mode: str, plan: Mapping[str, Any]) -> str:
-    """Six hexadecimal digits of the run's identity, then the puzzle: as for other runs, but always the same."""
+    """Return a name like other runs', but with six hexadecimal digits that follow from the run's identity."""
     identity = json.dumps([spec.as_dict(), puzzle.version, mode, plan], sort_keys=True)
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
 
 
 def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping[str, Any], queued: bool) -> Path:
-    """Set a run going again that is there already, with other limits; `RunHeldError` if somebody drives it."""
+    """Queue an existing run again with other limits; `RunHeldError` if a process drives it."""
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         there = ledger.manifest
         for what in ("puzzle", "puzzle_version", "mode", "plan"):
@@ -111,7 +111,7 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
 
 
 def _text_of_start(puzzle: Puzzle) -> str:
-    """The start as a text that leads back to it, a key where the puzzle draws texts that it does not read."""
+    """Return the start as a text that parses back to it, or its key if the puzzle cannot parse its own texts."""
     text = puzzle.start_text()
     with suppress(PuzzleError):
         if puzzle.parse(text) == puzzle.start:
@@ -120,13 +120,13 @@ def _text_of_start(puzzle: Puzzle) -> str:
 
 
 def open_job(store: RunStore) -> Job:
-    """What is done with a run, as its manifest says; raises as `pinned_puzzle` does."""
+    """Return the job of a run, by its manifest; raises as `pinned_puzzle` does."""
     puzzle, _ = pinned_puzzle(store)
     return kind_of(store.manifest.mode)(store, puzzle)
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
-    """The puzzle of a run, built anew. `MismatchError` if it is not what the run was begun with."""
+    """Build the puzzle of a run from its manifest. `MismatchError` if it differs from the pinned one."""
     manifest = store.manifest
     spec = pinned_spec(manifest)
     try:
@@ -147,7 +147,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
 
 
 def pinned_spec(manifest: Manifest) -> PuzzleSpec:
-    """What a run was begun with. `MismatchError` if the file of a user puzzle was not loaded; loads none."""
+    """Return the pinned puzzle of a manifest. `MismatchError` if a user puzzle's file is not loaded; loads none."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     if spec.digest and not is_known(spec.name, spec.digest):
         text = f"its puzzle is {spec.name}, SHA-256 {spec.digest}, which was not named when this process started"
@@ -156,18 +156,18 @@ def pinned_spec(manifest: Manifest) -> PuzzleSpec:
 
 
 def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
-    """Raise `MismatchError` if a resume names another puzzle than the run has; says which."""
+    """Raise `MismatchError` if a resume names another puzzle than the run has; the message names both."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     digests = (spec.digest[:12] or "none", named.digest[:12] or "none")
     _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": digests})
 
 
 def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:
-    """The same for options and the start."""
+    """Raise `MismatchError` if a resume names other options or another start than the run has."""
     given: dict[str, tuple[Any, Any]] = {}
     spec = pinned_spec(manifest)
     if options:
-        # What they would be pinned as: a goal can be written in several ways.
+        # Compare normal forms: a goal can be written in several ways.
         here = replace(spec, options={**spec.options, **options}).build().parameters
         given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:

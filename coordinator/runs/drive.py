@@ -1,4 +1,4 @@
-"""A run's life: driven from its last commit, left in a state that says how it ended."""
+"""A session of a run: drives it from its last commit, and leaves a state that says how the session ended."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -35,13 +35,12 @@ def drive(
     repair: bool = False,
     awaited: bool = False,
 ) -> State:
-    """Drive a run to its end, or until `control` stops it; returns its last state. Resumes whatever is there.
+    """Drive a run until it ends or `control` stops it; resume whatever is there. Return its last state.
 
-    With `awaited` only a run that still carries its mark is driven: somebody may have cancelled it since.
-
-    Raises `RunHeldError` if somebody else drives it, `MismatchError` if this program would do something else than the
-    run was begun with, `DamagedError` for damaged layers (unless `repair`, which computes them again first); storage,
-    Redis, budget and puzzle errors leave the run interrupted or failed, saying why, with all committed layers.
+    With `awaited` the run is driven only if it is still queued: it may have been cancelled since. Raises `RunHeldError`
+    if another process drives it, `MismatchError` if the puzzle differs from the one it was begun with, and
+    `DamagedError` for damaged layers (unless `repair`, which computes them again first). Storage, Redis, budget and
+    puzzle errors leave the run interrupted or failed, with the reason and all committed layers.
     """
     with RunLock(directory), RunStore(directory, writable=True) as store:
         try:
@@ -61,7 +60,7 @@ def drive(
 
 
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
-    """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
+    """Run one session; however it ends, the state on disk says so, as far as the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
     if repair:
         store.require_home()
@@ -73,7 +72,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
-        # Every kernel before the clock of the run starts.
+        # Compile every kernel before the clock of the run starts.
         load = partial(job.load_kernels, resources.redis is not None)
         prepare(load, lambda count: _compiling(job.puzzle, count, control, observer))
         _require_hosts(job, resources)
@@ -94,7 +93,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
 
 
 def _require_hosts(job: Job, resources: Resources) -> None:
-    """Raise `PuzzleError` where hosts are asked for that cannot be had."""
+    """Raise `PuzzleError` if the requested hosts or copies are impossible."""
     copies = (resources.copies or 1) > 1
     if not copies and (resources.hosts is None or resources.hosts < 0):
         return
@@ -109,7 +108,7 @@ def _require_hosts(job: Job, resources: Resources) -> None:
 
 
 def _work(job: Job, session: Session) -> None:
-    """Work until nothing is left; what a worker made that was found out is made again, without it."""
+    """Work until nothing is left; if a worker proves faulty, compute what it made again without it."""
     while True:
         try:
             return job.work(session)
@@ -119,7 +118,7 @@ def _work(job: Job, session: Session) -> None:
 
 
 def _compiling(puzzle: Puzzle, count: int, control: Control, observer: Observer) -> None:
-    """Between two kernels that are compiled, the first of which is told of everywhere."""
+    """Report progress before each kernel is compiled, with a note before the first."""
     control.check()
     if not count:
         observer.note(f"{compiling(puzzle)}: takes some seconds")
@@ -127,7 +126,7 @@ def _compiling(puzzle: Puzzle, count: int, control: Control, observer: Observer)
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:
-    """Write down how a session ended; where even that cannot be written, the lock that goes says interrupted."""
+    """Commit how a session ended; if that fails, the released lock shows that the run was interrupted."""
     if store.poisoned:
         return
     store.discard_staged()

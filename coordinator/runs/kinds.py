@@ -1,4 +1,4 @@
-"""The kinds of run by name. A new kind is a class of its own (`coordinator.session.job.Job`) and a row here."""
+"""The registry of kinds of run. A new kind is a class of its own (`coordinator.session.job.Job`) and a row here."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.puzzles.contract import Puzzle
 
-#: The mode of a manifest -> module and class. Imported only when asked for: lists of runs need neither numpy nor numba.
+#: The mode of a manifest -> module and class. Imported on demand: lists of runs need neither numpy nor numba.
 KINDS: dict[str, tuple[str, str]] = {
     "explore": ("hakoiri.coordinator.layers.job", "Explore"),
     "whole": ("hakoiri.coordinator.graphs.job", "Whole"),
@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, str]] = {
 
 
 def kind_of(mode: str) -> "type[Job]":
-    """The class of a kind of run; `UnknownRunError` for one that this program does not know."""
+    """Return the class of a kind of run; `UnknownRunError` for an unknown one."""
     if mode not in KINDS:
         raise UnknownRunError(f"there is no kind of run {mode!r}; known kinds: {', '.join(KINDS)}")
     module, name = KINDS[mode]
@@ -34,7 +34,7 @@ def kind_of(mode: str) -> "type[Job]":
 
 
 def usual_kind(puzzle: "type[Puzzle]") -> str:
-    """How a puzzle is enumerated where the user names no kind: by subtrees where its configurations are placements."""
+    """Return the kind for a puzzle if the user names none: ``tree`` if its configurations are placements."""
     from hakoiri.puzzles.capabilities import Placements
 
     return "tree" if issubclass(puzzle, Placements) else "explore"

@@ -1,4 +1,4 @@
-"""Repeated runs: those that do the same as a newer complete one."""
+"""Duplicate runs: those that do the same as a newer complete one."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from hakoiri.coordinator.runs.catalogue import RunStatus, belonging_to, does_same, list_runs
 from hakoiri.storage.ledger.lock import holder_of
 
-#: A queued run is awaited by whoever has queued it; one that cannot be read may hold anything.
+#: A queued run is still wanted; an unreadable one may contain anything.
 _PRUNED = ("complete", "interrupted", "cancelled", "failed")
 
 
 class DuplicateRun(NamedTuple):
-    """A run to be pruned, the complete run that does the same and is kept, and the runs that are deleted with it."""
+    """A run to be deleted, the complete run that does the same and is kept, and the derived runs deleted with it."""
 
     found: RunStatus
     kept: str
@@ -20,10 +20,10 @@ class DuplicateRun(NamedTuple):
 
 
 def repeated_runs(data: Path) -> list[DuplicateRun]:
-    """Return the runs that do the same as a complete one made later, or are not complete where another is.
+    """Return the runs that do the same as a later complete one, or are incomplete while another is complete.
 
-    Same puzzle, options, start, goal and kind. Left out are queued runs, those that a process holds or to which a held
-    run belongs, and those that belong to another run.
+    The same means same puzzle, options, start, goal and kind. Queued runs, runs held by a process or with a held
+    derived run, and derived runs are left out.
     """
     found = [each for each in list_runs(data) if each.manifest and not each.manifest.plan.get("base")]
     kept: list[RunStatus] = []

@@ -24,20 +24,20 @@ from hakoiri.worker.errors import TaskError, WorkerError
 from hakoiri.worker.transport.connection import redis_errors
 from hakoiri.worker.transport.names import WAKE
 
-#: How often the data directory is looked through when nobody wakes us.
+#: The interval at which the data directory is polled with a connection that wakes us, and without one.
 _LOOK_SECONDS = 1.0
 _LOOK_UNWOKEN_SECONDS = 0.1
-#: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
+#: The delay before a run interrupted by an error (full disk, Redis unreachable) is tried again.
 _RETRY_SECONDS = 30.0
-#: A run whose sessions ended so often in turn, without a reason and without a commit, comes after all others; after
-#: one more it fails.
+#: After this many sessions in a row that ended without a reason and without a commit, a run comes after all others;
+#: after one more it fails.
 _MOST_LOST = 3
 #: In place of a status: another coordinator drives the run, or it was deleted.
 HELD = "held"
 
 
 class RunEnd(NamedTuple):
-    """A run that a coordinator let go, and its status then."""
+    """A run that a coordinator has released, and its status at that time."""
 
     run: str
     status: str
@@ -47,11 +47,11 @@ def serve(
     data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
     observed: Callable[[], Observer], report: Callable[..., None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
-    """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
+    """Drive queued runs until `control` is interrupted, or with `burst` until none is left; return how each ended.
 
-    A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
-    coordinators may share a data directory: a run's lock lets only one of them drive it. Each run gets an observer of
-    its own, which `observed` makes. Without a `connection` nobody wakes it, and it looks more often.
+    A run that this process leaves unfinished stays queued, so the next coordinator takes it. Several coordinators may
+    share a data directory: a run's lock lets only one of them drive it. `observed` makes an observer for each run.
+    Without a `connection` nothing wakes the coordinator, so it polls more often.
     """
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
@@ -64,7 +64,7 @@ def serve(
             for directory in waiting:
                 status = _drive_one(directory, resources, control, observed(), report)
                 pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
-                # One that ended is queued again only by a user, who means now.
+                # Only a user queues an ended run again, and expects it to start at once.
                 not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
                 if status != HELD:
                     ends.append(RunEnd(directory.name, status))
@@ -78,19 +78,19 @@ def serve(
 
 
 def queued_runs(data: Path) -> list[Path]:
-    """The runs that a coordinator is to drive."""
+    """Return the queued runs of a data directory."""
     return [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
 
 
 def in_turn(queued: list[Path]) -> list[Path]:
-    """The same, the oldest first; last those that seem to end whoever drives them."""
+    """Return the queued runs, the oldest first; last those whose sessions keep ending without a reason."""
     if len(queued) == 1:
         return queued
     return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, by_age(run)))
 
 
 def _lost_sessions(directory: Path) -> int:
-    """How many sessions of a run ended without a reason, in turn, and without a commit of work."""
+    """Return the number of last sessions in a row that ended without a reason and without a commit of work."""
     with suppress(StorageError), Ledger(directory) as ledger:
         state = ledger.state
         return state.lost_sessions + (state.status == "running" and holder_of(directory) is None)
@@ -98,7 +98,7 @@ def _lost_sessions(directory: Path) -> int:
 
 
 def wake(connection: redis.Redis, url: str) -> None:
-    """Make an idle coordinator look at once."""
+    """Wake an idle coordinator."""
     with redis_errors(url):
         connection.lpush(WAKE, b"1")
         connection.ltrim(WAKE, 0, 0)
@@ -107,7 +107,7 @@ def wake(connection: redis.Redis, url: str) -> None:
 def _drive_one(
     directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[..., None]
 ) -> str:
-    """Drive one run; its status then, or `HELD` by somebody else, or ``"error"``."""
+    """Drive one run; return its status, `HELD` if another process holds it, or ``"error"``."""
     if holder_of(directory) is not None:
         return HELD
     report(f"run {directory.name}: taken up")
@@ -131,16 +131,16 @@ def _drive_one(
 
 
 def _is_of_a_user(directory: Path) -> bool:
-    """Whether the puzzle of a run is a user's own, which may end the process that drives the run.
+    """Return whether the run has a user's puzzle, which may end the process that drives it.
 
-    Raises `MismatchError` where its file was not named.
+    Raises `MismatchError` if the puzzle's file is not loaded.
     """
     with Ledger(directory) as ledger:
         return bool(pinned_spec(ledger.manifest).digest)
 
 
 def _give_up(directory: Path, lost: int) -> None:
-    """Leave a run failed of which so many sessions were lost in turn."""
+    """Commit a run as failed after `lost` lost sessions in a row."""
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         reason = f"its last {lost} sessions ended without a reason and without a commit"
         ledger.commit(ledger.state.become("failed", reason, (Step("resume", directory.name),)))

@@ -1,4 +1,4 @@
-"""What a run has found, as one plain mapping: the JSON of `run`, and the source of its table."""
+"""The results of a run as one plain mapping: the JSON of `run`, and the source of its table."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:
-    """Everything that a user asks first. What a kind of run does not have is ``None``.
+    """Return the figures, identity and progress of a run; ``None`` for what its kind does not have.
 
-    Raises `OverBudgetError` where an answer needs more memory than `budget` allows.
+    Raises `OverBudgetError` if an answer needs more memory than `budget` allows.
     """
     manifest, state = job.store.manifest, job.store.state
     own = {"status": state.status, "reason": state.reason, "digest": state.digest, "sessions": state.session}
@@ -27,25 +27,25 @@ def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:
 
 
 def identity(manifest: Manifest) -> dict[str, Any]:
-    """What the run was begun with."""
+    """Return what the run was begun with."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     return {
         "run": manifest.run,
         "puzzle": spec.name,
         "parameters": dict(spec.options),
         "mode": manifest.mode,
-        # Of a board that is larger than keys can be it is in the plan.
+        # If the board is larger than keys can be, the start is in the plan.
         "start": spec.start if manifest.plan.get("board") is None else None,
         "merge_mirrors": spec.merge_mirrors,
         "until_goal": False,
-        # What is too long to be read, such as a large board, is the run's own affair.
+        # Values too long to be read, such as a large board, are left out.
         **{name: value for name, value in manifest.plan.items() if len(str(value)) <= _MOST_SHOWN},
         "created": manifest.created,
     }
 
 
 def standing(state: State) -> dict[str, Any]:
-    """How far a run is, for lists, from its books alone: no kind of run is imported for it."""
+    """Return the progress of a run for lists, from its ledger alone, without importing its kind."""
     left = state.progress.seconds_left
     return {
         "configurations": None,
@@ -59,7 +59,7 @@ def standing(state: State) -> dict[str, Any]:
 
 
 def layer_row(record: LayerRecord) -> dict[str, Any]:
-    """One layer for `layers`."""
+    """Return the row of a layer in `layers`."""
     return {
         "depth": record.depth,
         "size": record.size,

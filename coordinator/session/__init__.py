@@ -1,1 +1,1 @@
-"""One process's time with a run: control, budget, commits, the contracts of executors and of kinds of run."""
+"""One process's session with a run: control, budget, commits, and the contracts of executors and kinds of run."""

@@ -1,6 +1,6 @@
-"""Verification: what was found, and what the verifications of all kinds share.
+"""Verification of a run: the report, and what the verifications of all kinds share.
 
-Moves are derived again by the reference rules, here or by workers elsewhere.
+Moves are derived again by the reference rules, in this process or by workers.
 """
 
 import secrets
@@ -25,9 +25,9 @@ from hakoiri.worker.tasks import Array, do_task
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
 _SEEDS = 1 << 32
-#: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.
+#: The cause of faults: the puzzle's own rules, files that a repair mends, or neither.
 Cause = Literal["puzzle", "damage", "unknown"]
-#: Some keys, the distinct successors of each in turn, and how many each has.
+#: Keys, the distinct successors of each in turn, and their number per key.
 Moves = tuple[Keys, Keys, Array]
 #: Configurations whose successors are Python integers at the same time.
 _KEYS_AT_ONCE = 1 << 12
@@ -38,17 +38,17 @@ _Item = TypeVar("_Item")
 
 @dataclass
 class Report:
-    """What was looked at, how often, and every fault found (the first hundred)."""
+    """The result of a verification: counts of what was checked, and the faults found (the first hundred)."""
 
     checked: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    #: What helps where the run cannot be opened.
+    #: Hints for a run that cannot be opened.
     steps: tuple[Step, ...] = ()
-    #: That of the run; ``None`` where it cannot be opened.
+    #: The state of the run; ``None`` if it cannot be opened.
     state: State | None = None
-    #: Whether something was left out that ``full`` looks at.
+    #: Whether something was left out that ``full`` checks.
     sampled: bool = False
-    #: Which sample. IMPORTANT: by default nobody can foresee it, else whoever makes a run knows where nobody looks.
+    #: Seed of the sample. IMPORTANT: random by default, else the maker of a run could hide faults outside the sample.
     seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
     _damaged: bool = False
     _mistaken: bool = False
@@ -59,40 +59,40 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has found all that it was to find."""
+        """Return whether the run is complete."""
         return self.state is not None and self.state.status == "complete"
 
     @property
     def cause(self) -> Cause | None:
-        """What to mend first; ``None`` if nothing is wrong."""
+        """The cause to mend first; ``None`` if there is no fault."""
         if self.ok:
             return None
         return "puzzle" if self._mistaken else "damage" if self._damaged else "unknown"
 
     def count(self, what: str, number: int = 1) -> None:
-        """Add to how many of these were looked at."""
+        """Add `number` to the count of checked items of this kind."""
         self.checked[what] = self.checked.get(what, 0) + number
 
     def fault(self, text: str) -> None:
-        """Something is wrong that no repair would mend."""
+        """Report a fault that no repair mends."""
         if len(self.faults) < _MOST_FAULTS and text not in self.faults:
             self.faults.append(text)
 
     def damage(self, text: str) -> None:
-        """Something stored is wrong, and ``Job.repair`` mends it."""
+        """Report damaged stored data, which ``Job.repair`` mends."""
         self._damaged = True
         self.fault(text)
 
     def mistake(self, text: str) -> None:
-        """The puzzle contradicts itself: what it finds is wrong again however often it is computed."""
+        """Report that the puzzle contradicts itself; computing again gives the same wrong result."""
         self._mistaken = True
         self.fault(text)
 
 
 class Check(Session):
-    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
+    """A verification in progress. With `full` it checks everything instead of a sample; faults go into `report`.
 
-    `audited` has all layers, whose blocks are sound.
+    `audited` holds all layers; the blocks of each are sound.
     """
 
     def __init__(
@@ -102,18 +102,18 @@ class Check(Session):
         self.full, self.report, self.audited = full, report, audited
 
     def check(self) -> None:
-        """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
+        """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""
         raise NotImplementedError
 
     def sample(self, count: int, size: int, salt: int) -> Array:
-        """The places of what is looked at, in order: all, or without `full` a sample of `size`."""
+        """Return increasing indices below `count`: all of them, or without `full` a random sample of `size`."""
         if self.full or count <= size:
             return np.arange(count)
         self.report.sampled = True
         return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
 
     def sampled(self, blocks: Iterable[Keys], count: int, size: int, salt: int) -> Iterator[Keys]:
-        """What is looked at of `count` keys in increasing `blocks`: each block, or one sample of `size`, increasing."""
+        """Yield the keys to check, of `count` in increasing `blocks`: each block, or one increasing sample."""
         if self.full:
             yield from blocks
             return
@@ -125,13 +125,13 @@ class Check(Session):
         yield sort_keys(np.concatenate(found))
 
     def each(self, items: Sequence[_Item], done: str) -> Iterator[_Item]:
-        """Yield the items; between them say how many are `done`, and raise `StopRun` where that is asked for."""
+        """Yield the items; after each, report the progress in `done`. Raises `StopRun` if the run is to stop."""
         for number, item in enumerate(items, 1):
             yield item
             self.context.tell(Progress(number, len(items), done))
 
     def _successors_of(self, keys: Keys) -> list[set[Key]]:
-        """The successors of each key by the reference rules; where the kernel gives others, that is reported."""
+        """Return the successors of each key by the reference rules; report those that the kernel contradicts."""
         found = [set(self.puzzle.successors(key)) for key in ints(keys)]
         if not self.puzzle.has_kernel:
             return found
@@ -144,7 +144,7 @@ class Check(Session):
         return found
 
     def _in_batches(self, blocks: Iterable[Keys], count: int) -> Iterator[Moves]:
-        """Some keys, `count` or so, with their distinct successors by those rules, in batches that fit the memory."""
+        """Yield keys, about `count` in all, with their distinct successors, in batches that fit the memory."""
         most = self.context.shares.free // (_KEYS_PER_MOVE * self.puzzle.layout.bytes + _BYTES_PER_MOVE)
         parts: list[Moves] = []
         moves = 0
@@ -160,7 +160,7 @@ class Check(Session):
             yield _joined(parts)
 
     def _derived_by_chunks(self, blocks: Iterable[Keys], count: int) -> Iterator[Moves]:
-        """Chunk by chunk, in any order. Plain Python keeps threads waiting, so only workers elsewhere share in it."""
+        """Yield chunks in any order. Plain Python holds the GIL, so only remote workers share the work."""
         sent: dict[int, Keys] = {}
 
         def chunks() -> Iterator[list[Keys]]:

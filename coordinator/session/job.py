@@ -1,7 +1,7 @@
-"""The contract of one kind of run: what it is to do, how it works, checks itself, mends itself and reports.
+"""The contract of a kind of run: its plan, work, verification, repair and reports.
 
-A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving, queueing, listing, watching,
-cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
+A new kind is one class and one row in `coordinator.runs.kinds`. Creating, driving, queueing, listing, watching,
+cancelling, resuming, verifying, repairing and deleting then work as for all other kinds.
 """
 
 from abc import ABC, abstractmethod
@@ -30,9 +30,9 @@ Cause = Literal["puzzle", "damage", "unknown"]
 
 
 class Table(NamedTuple):
-    """Rows for people and for JSON, a column for each key, numbers as numbers.
+    """Rows for people and for JSON, one column per key; numbers stay numbers.
 
-    `rest` says what is left out, `ask` which question (`Job.questions`) is answered by all of it.
+    `rest` says what is left out; `ask` is the question (`Job.questions`) that returns all of it.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A run that somebody asks for, in the words of its kind: `plan` is part of its identity, `limits` are not."""
+    """A requested run, in the terms of its kind: `plan` is part of its identity, `limits` are not."""
 
     spec: PuzzleSpec
     plan: Mapping[str, Any]
@@ -51,9 +51,9 @@ class Request(NamedTuple):
 
 
 class Play(NamedTuple):
-    """A play: its score, how many moves it has and which (`puzzles.capabilities.Scored.write_play`).
+    """A play: its score, its number of moves, and the moves as text (`puzzles.capabilities.Scored.write_play`).
 
-    Where it is `proved` to be the best there is, `path` holds its configurations from the start on.
+    If it is `proved` to be the best, `path` holds its configurations from the start on.
     """
 
     score: int
@@ -67,28 +67,28 @@ class Play(NamedTuple):
 
 
 class Job(ABC):
-    """What is done with a run of one kind. `store` is the open run, `puzzle` the one that it pins."""
+    """The operations on a run of one kind. `store` is the open run, `puzzle` the one that its manifest pins."""
 
-    #: The work sets out from the puzzle's start, so that the start is part of the run's identity.
+    #: The work begins at the puzzle's start, so the start is part of the run's identity.
     from_start: ClassVar[bool] = False
-    #: Its layers are the configurations of a graph of moves: it can be asked for paths, distances and components.
+    #: Its layers are the configurations of a graph of moves: it answers paths, distances and components.
     has_graph: ClassVar[bool] = False
-    #: One plan is one run: making it again goes on with it, up to other limits.
+    #: One plan is one run: creating it again resumes it, with new limits.
     named_by_plan: ClassVar[bool] = False
-    #: What such a run has in place of layers, in the plural; empty if it has layers.
+    #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
-    #: Loads the kernels that the work needs, so that none is compiled once its clock runs.
+    #: Load the kernels that the work needs, so that none is compiled after its clock has started.
     kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
-    #: What verifies such a run, if `verify` does not do it itself.
+    #: The class that verifies such a run, unless `verify` does it itself.
     check_class: ClassVar[type[Check]] = Check
-    #: What `State.figures` of such a run are.
+    #: The type of `State.figures`.
     figures: ClassVar[type[Figures]]
 
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
 
     def load_kernels(self, by_hosts: bool) -> None:
-        """Load all `kernels`, or compile them, and those of a search in which hosts may take part if they may."""
+        """Load or compile all `kernels`, and with `by_hosts` those of hosts if hosts may make the layers."""
         for load in self.kernels:
             load(self.puzzle)
         if by_hosts and self.by_hosts(self.puzzle):
@@ -101,9 +101,9 @@ class Job(ABC):
 
     @classmethod
     def parse_request(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:
-        """Return the run that these words ask for; each kind has words of its own, named as in JSON, with defaults.
+        """Return the requested run. Each kind has its own arguments, named as in JSON, with defaults.
 
-        Their types are checked before. Raise `PuzzleError` for values that make no sense.
+        The caller has checked their types. Raises `PuzzleError` for invalid values.
         """
         plan = {"until_goal": True} if until_goal else {}
         return Request(spec, plan | ({} if layers is None else {"layers": layers}), {})
@@ -115,9 +115,9 @@ class Job(ABC):
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the limits of a run that is made again; ``seconds`` from now on become seconds of all sessions.
+        """Return the new limits of an existing run; a limit of ``seconds`` from now becomes seconds over all sessions.
 
-        `waiting` are the limits of the queued run, empty if it is not queued: what they ask for is kept.
+        `waiting` are the limits of the queued run, empty if it is not queued; they stay in force.
         """
         seconds = limits.get("seconds")
         return dict(limits) | ({} if seconds is None else {"seconds": state.seconds + seconds})
@@ -132,28 +132,28 @@ class Job(ABC):
         return dict(puzzle.parameters)
 
     def is_done(self) -> bool:
-        """Return whether nothing is left to do, so that no executor is opened to find out."""
+        """Return whether the work is finished, without opening an executor."""
         return False
 
     @abstractmethod
     def work(self, session: Session) -> None:
-        """Go on from the last commit until nothing is left, and commit that the run is complete.
+        """Work from the last commit until nothing is left, and commit that the run is complete.
 
-        Commits as it goes, and tells the session its progress. Raises `StopRun` when the session's control says so,
-        having committed what was finished; other errors leave the last commit standing.
+        Commits along the way, and reports progress to the session. Raises `StopRun` when the session's control requests
+        it, after committing what is finished; other errors leave the last commit in place.
         """
 
     @abstractmethod
     def repair(self, session: Session) -> None:
-        """Mend what is damaged, or forget it, so that `work` does it again. Durable on return.
+        """Repair damaged data, or erase it so that `work` makes it again. Durable on return.
 
-        `DamagedError` where what is computed again is not what was there.
+        Raises `DamagedError` if recomputed data differs from its record.
         """
 
     def distrust(self, session: Session, error: UntrustedError) -> None:
-        """Forget what may follow from the answers of a worker that was wrong, so that `work` does it again.
+        """Erase what may follow from the answers of a faulty worker, so that `work` computes it again.
 
-        By default that is all that the run has found.
+        By default that is everything the run has found.
         """
         session.observer.note(f"{error}: the run begins again, without it")
         store = session.store
@@ -163,34 +163,34 @@ class Job(ABC):
         store.commit(begun)
 
     def verify(self, check: Check) -> None:
-        """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
+        """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""
         check.check()
 
     @abstractmethod
     def summary(self, budget: Budget) -> dict[str, Any]:
-        """What the JSON of `run` says of this kind, besides its figures and what all runs have."""
+        """Return the fields of the JSON of `run` that are specific to this kind, besides its figures."""
 
     @abstractmethod
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        """What people are shown of a summary, each under its label; ``None`` is left out."""
+        """Return the fields of a summary to show to people, by label; ``None`` is left out."""
 
     def tables(self) -> list[Table]:
-        """What people are shown below."""
+        """Return the tables to show below the facts."""
         return []
 
     def rows(self) -> Iterator[dict[str, Any]] | None:
-        """What was found as rows of one table, for other programs; ``None`` where that is something else."""
+        """Yield the results as rows of one table, for other programs; ``None`` if the results are not rows."""
         return None
 
     def best_play(self, budget: Budget) -> Play:
-        """The best play known; `UnanswerableError` where there are none, `OverBudgetError` for too little memory."""
+        """Return the best play known; `UnanswerableError` if there are none, `OverBudgetError` if out of memory."""
         raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.mode}: no plays")
 
     def questions(self) -> list[str]:
-        """What the complete run can be asked: ``path``, ``diameter``, ``strong components``, ``solutions``."""
+        """Return what the complete run answers: ``path``, ``diameter``, ``strong components``, ``solutions``."""
         return []
 
     @classmethod
     def compare(cls, manifest: Manifest, others: Callable[[], list[tuple[Manifest, State]]]) -> Table | None:
-        """How a run stands beside the others of its puzzle, itself among them, where that says something."""
+        """Return a comparison of the run with all runs of its puzzle, itself included, if the kind has one."""
         return None

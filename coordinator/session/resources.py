@@ -1,4 +1,4 @@
-"""What a run may use to get its work done: nothing of it changes the result."""
+"""The resources of a run: memory, threads, workers, hosts. They never change the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline", "audit", "hosts", "copies")
-#: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
+#: Bounds of the numbers: what a manifest can store, and what one machine can start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
 _BOUNDS = {
     "workers": (1, MOST_WORKERS),
@@ -24,16 +24,16 @@ _BOUNDS = {
 }
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
-#: Less than this cannot be kept: a layer step takes `Tuning.least_bytes` and more, whatever it is allowed.
+#: A smaller limit cannot be kept: a layer step takes at least `Tuning.least_bytes`, whatever its limit.
 LEAST_MEMORY = 100 << 20
 
 
 @dataclass(frozen=True)
 class Budget:
-    """`memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
+    """Limits of one session: `memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
 
-    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are made at once, and
-    here; giving a chunk size without it means that every layer larger than a chunk is cut up.
+    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are made at once in
+    this process. If only a chunk size is given, every layer larger than a chunk is cut up.
     """
 
     memory: int
@@ -43,7 +43,7 @@ class Budget:
 
     @property
     def is_given(self) -> bool:
-        """Whether the user has said what is cut up and sent."""
+        """Return whether the user has set what is cut up and sent."""
         return self.farm_from is not None or self.chunk is not None
 
     def distributes(self, configurations: int) -> bool:
@@ -52,7 +52,7 @@ class Budget:
         return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
 
     def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> Shares:
-        """The memory that each part of a layer step may take, `resident` being what this process takes already."""
+        """Return the memory for each part of a layer step; `resident` is what this process takes already."""
         return shares_within(self.memory, puzzle.layout.bytes, workers, self.chunk, self.tuning.least_bytes, resident)
 
     def require(self, what: str, needed: int) -> None:
@@ -66,18 +66,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Resources:
-    """How to drive a run: nothing of this changes its result.
+    """The resources to drive a run with; none of them changes its result.
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
-    core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
-    half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
-    configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
-    worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare; `hosts`
-    how many hosts keep the run, 0 for all that live, -1 for none. By default all that live do from the first large
-    layer on at which they have at least twice as many threads together as this process; until then threads make the
-    layers; `copies` how many of them have each layer's part of a new run, 1 or 2. `tuning` is what only tests set.
+    core; with Redis, the number of worker processes to start for this run, by default 0. `memory` is in bytes, by
+    default half of the free memory of the machine and of the control groups of this process. `chunk` and `farm_from`
+    are in configurations (see `Budget`). After `deadline` seconds a chunk is sent to a second worker as well. `audit`
+    is the share of the workers' chunks, 0 to 1, that this process computes again to compare. `hosts` is the number of
+    hosts that keep the run, 0 for all live ones, -1 for none. By default all live hosts take over at the first large
+    layer at which they have at least twice as many threads together as this process; until then threads make the
+    layers. `copies` is the number of hosts that store each layer's part of a new run, 1 or 2. `tuning` is set only by
+    tests.
 
-    Raises `PuzzleError` for numbers that no run could be kept to.
+    Raises `PuzzleError` for numbers out of range.
     """
 
     redis: str | None = None
@@ -101,19 +102,19 @@ class Resources:
             raise PuzzleError(f"audit {self.audit} is not a share: from 0 to 1")
 
     def lasting(self) -> dict[str, Any]:
-        """What a manifest keeps for whoever drives the run.
+        """Return the settings that the manifest stores for later sessions.
 
-        Not the Redis URL, which may hold a password, nor the workers, which mean threads here and processes there.
+        The Redis URL is left out because it may hold a password, and `workers` because it means threads or processes.
         """
         return {name: getattr(self, name) for name in _LASTING if getattr(self, name) is not None}
 
     def here(self) -> "Resources":
-        """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
+        """Return the same for this process alone; one thread per core if `workers` meant processes."""
         workers = self.workers if self.redis is None else None
         return replace(self, redis=None, workers=workers, hosts=None, copies=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
-        """These resources, and where they say nothing, those that a manifest kept."""
+        """Return these resources, with unset ones taken from those in a manifest."""
         return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
 
     def budget(self) -> Budget:

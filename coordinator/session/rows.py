@@ -1,4 +1,4 @@
-"""The base of runs that make rows: one result after another, each durable, so that a stop at any time costs little."""
+"""The base of runs that make rows: one result after another, each committed, so that an interruption costs little."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -16,30 +16,30 @@ from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows
 from hakoiri.worker.machine import usable_cores
 
-#: A row may take minutes of a worker; one that dies is found out by its silence.
+#: A row may take a worker minutes, so only a long silence shows that the worker has died.
 _DEADLINE_SECONDS = 900.0
-#: The last rows that a table shows.
+#: The number of last rows that a table shows.
 _SHOWN = 12
 
 
 class RowsJob(Job):
-    """A run that makes rows, up to its limits, and on from there with other limits."""
+    """A run that makes rows up to its limits; new limits resume it."""
 
     named_by_plan = True
-    #: What a repair does about a damaged row, which it forgets.
+    #: The remedy for an erased damaged row, as the repair's note states it.
     remedy: ClassVar[str]
-    #: The limit that may stand in the place of ``seconds``: how many of these to make.
+    #: The limit that may replace ``seconds``: the number of rows to make.
     limit: ClassVar[str] = ""
-    #: That of `work`.
+    #: The session passed to `work`.
     session: Session
 
     @abstractmethod
     def begin(self) -> None:
-        """Read what is there."""
+        """Read the stored rows."""
 
     @abstractmethod
     def make_rows(self) -> None:
-        """Make the rows that are missing, and `keep` each; raise `StopRun` where the session is to stop."""
+        """Make the missing rows and `keep` each; raise `StopRun` if the session is to stop."""
 
     @abstractmethod
     def found(self) -> Figures:
@@ -60,28 +60,28 @@ class RowsJob(Job):
         ResultRows(self.store, table).stage(number, row)
 
     def tell(self, progress: Progress, at_once: bool = False) -> None:
-        """Say how far the work is; commit, unless the last commit was a moment ago and this one can wait."""
+        """Report progress; commit if `at_once` or if a commit is due."""
         self.session.tell(progress)
         if at_once or self.session.commit_is_due:
             self.commit()
 
     def commit(self, **life: Any) -> None:
-        """Make what is staged durable, with its figures."""
+        """Make the staged rows durable, with the figures."""
         self.session.commit(replace(self.store.state, figures=self.found().as_dict(), **life))
 
     @cached_property
     def limits(self) -> dict[str, Any]:
-        """Up to where to go, in the words of the kind."""
+        """The limits of the run, in the terms of its kind."""
         return self.store.limits()
 
     @property
     def most(self) -> int | None:
-        """How many to make; ``None`` where the time says so."""
+        """The number of rows to make; ``None`` if time limits the run."""
         return self.limits.get(self.limit)
 
     @property
     def seconds_left(self) -> float:
-        """How long to go on; infinite where the number is limited instead."""
+        """The seconds left; infinite if the number of rows limits the run."""
         return inf if self.most is not None else float(self.limits["seconds"]) - self.session.seconds
 
     def repair(self, session: Session) -> None:
@@ -90,7 +90,7 @@ class RowsJob(Job):
 
 
 def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
-    """Return the limits of a run that goes on for so long, or up to so many `things` where a number is given."""
+    """Return the limits of a run of `seconds`, or of up to `number` `things` if a number is given."""
     if number is not None:
         require_within(things, number, 1, MOST_SEED)
         return {"seconds": None, things: number}
@@ -99,15 +99,16 @@ def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
 
 
 def last_rows(name: str, rows: list[dict[str, Any]]) -> list[Table]:
-    """Return a table of the last rows; none where there are no rows."""
+    """Return a table of the last rows; no table if there are no rows."""
     left = f"{counted(len(rows) - _SHOWN, name)} before" if len(rows) > _SHOWN else ""
     return [Table(name, rows[-_SHOWN:], rest=left)] if rows else []
 
 
 def fit_threads(resources: Resources, needed: int, what: str, observer: Observer, *less: Step) -> Resources:
-    """Return resources with no more threads than may hold `needed` bytes each, one at least.
+    """Return `resources` with only as many threads as may hold `needed` bytes each, at least one.
 
-    `what` follows the number in the note that some are left out; `less` may help. Workers have their own memory.
+    If threads are left out, the observer gets a note, with `what` after the number of bytes and `less` as hints.
+    Workers are not limited, because they have their own memory.
     """
     if resources.redis is not None:
         return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)

@@ -1,4 +1,4 @@
-"""What a search works with: the puzzle, the executors that expand it, and the open run that it writes to."""
+"""The session of a search: the puzzle, the executors that expand it, and the open run that it writes to."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +23,9 @@ from hakoiri.worker.tasks import Array, Arrays, do_task
 
 _Made = TypeVar("_Made")
 
-#: How long finished work waits for the next commit at most, except while the next piece is computed.
+#: Finished work waits at most this long for the next commit, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
-#: How often the store is asked whether another process wants the run cancelled.
+#: The interval at which the store is polled for a request to cancel the run.
 _CANCEL_LOOK_SECONDS = 0.2
 
 
@@ -33,40 +33,40 @@ class Observer(Protocol):
     """Watches a run; both methods return at once."""
 
     def progress(self, progress: Progress) -> None:
-        """How far the work is."""
+        """Receive the progress of the work."""
 
     def note(self, text: str, *steps: Step) -> None:
-        """Something that a user should know but need not act on, and what he may do."""
+        """Receive a note that needs no action, with hints."""
 
 
 class SilentObserver:
-    """Watches nothing."""
+    """Ignores everything."""
 
     def progress(self, progress: Progress) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def note(self, text: str, *steps: Step) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True)
 class PartObserver:
-    """Passes on what part of some work tells, the name of the part before each headline."""
+    """Passes on the reports of a part of the work, with the part's name before each headline."""
 
     observer: Observer
     part: str
 
     def progress(self, progress: Progress) -> None:
-        """How far the part is."""
+        """Pass on the progress, with the part's name."""
         self.observer.progress(replace(progress, headline=": ".join(filter(None, (self.part, progress.headline)))))
 
     def note(self, text: str, *steps: Step) -> None:
-        """The same."""
+        """Pass on the note."""
         self.observer.note(text, *steps)
 
 
 class Control:
-    """Asked between steps whether to go on. `interrupt` may be called from a signal handler."""
+    """Stops a run between steps. `interrupt` may be called from a signal handler."""
 
     def __init__(self) -> None:
         self._reason = ""
@@ -77,7 +77,7 @@ class Control:
 
     @contextmanager
     def watching(self, cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Also ask `cancelled` from time to time while the block runs."""
+        """Also poll `cancelled` while the block runs."""
         self._cancelled.append(cancelled)
         try:
             yield
@@ -85,29 +85,29 @@ class Control:
             self._cancelled.remove(cancelled)
 
     def expect(self, unexpected: Callable[[LayerRecord], str]) -> None:
-        """From now on also ask `unexpected` of each layer that is made: what it says stops the run."""
+        """Call `unexpected` with each layer made from now on; a reason that it returns stops the run."""
         self._unexpected = unexpected
 
     def made(self, record: LayerRecord) -> None:
-        """Return to go on with the next layer; raise `StopRun` to leave."""
+        """Return to continue with the next layer; raise `StopRun` to stop."""
         if reason := self._unexpected(record):
             raise StopRun("interrupted", reason)
 
     def interrupt(self, reason: str) -> None:
-        """Stop at the next check, resumable; what `compute` does is broken off."""
+        """Stop at the next check, resumable; interrupt what `compute` does."""
         self._reason = reason
         self.break_off()
 
     def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
-        """Return what `work` makes of a puzzle, which must have no other effect; `StopRun` if interrupted meanwhile.
+        """Return the result of `work` on a puzzle, which must have no side effects; `StopRun` if interrupted meanwhile.
 
-        Kernels take no time to speak of: only what rules in plain Python do is broken off.
+        Only rules in plain Python are interrupted; kernels take no noticeable time.
         """
         if puzzle.has_kernel:
             return work()
 
         def work_on() -> _Made:
-            # Asked when it can be broken off already, so that no signal falls in between.
+            # Checked when the work is already interruptible, so that no signal is lost in between.
             self._raise_if_interrupted()
             return work()
 
@@ -122,7 +122,7 @@ class Control:
             raise StopRun("interrupted", self._reason) from None
 
     def break_off(self) -> None:
-        """Break off what `compute` does in other threads, for nobody waits for it any more."""
+        """Interrupt what `compute` does in other threads; its result is no longer needed."""
         self._computing.break_off()
 
     @property
@@ -130,7 +130,7 @@ class Control:
         return bool(self._reason)
 
     def check(self) -> None:
-        """Return to go on; raise `StopRun` to leave."""
+        """Return to continue; raise `StopRun` to stop."""
         self._raise_if_interrupted()
         now = time.monotonic()
         if now >= self._next_look:
@@ -142,7 +142,7 @@ class Control:
 class Executor(Protocol):
     """Maps a task over chunks.
 
-    `name` is what users call it; `work_log` count who does what.
+    `name` is its name for users; `work_log` counts the chunks of each worker.
     """
 
     name: str
@@ -150,29 +150,29 @@ class Executor(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many chunks are computed at once; chunks are cut to fit."""
+        """The number of chunks computed at once; chunks are cut to fit."""
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
-        """(number of the chunk, its result) for each chunk once, in any order.
+        """Yield (number of the chunk, its result) once for each chunk, in any order.
 
         `chunks` is consumed lazily, so that bytes in flight are bounded; `shared` is sent once. Raises `StopRun` when
-        the run is to stop, `TaskError` when a task failed of itself.
+        the run is to stop, `TaskError` when a task itself fails.
         """
 
     def close(self) -> None:
-        """Let go of threads and connections; chunks in flight are forgotten."""
+        """Release threads and connections; chunks in flight are dropped."""
 
 
 class LocalExecutor(Executor, Threads, Protocol):
-    """The executor of this process, which does any work."""
+    """The executor of this process, which can do any work."""
 
 
 @dataclass(frozen=True)
 class ComputeContext:
-    """All that computing needs: a puzzle, an executor for its chunks, memory, what may stop it, and who watches.
+    """Everything a computation needs: puzzle, executor, memory, control and observer.
 
-    `local` are threads of this process, and `executor` is `local` where there are no workers elsewhere. `shares` is the
-    budget cut up for the layer step.
+    `local` are threads of this process; `executor` is `local` if no workers are used. `shares` is the budget divided
+    for the layer step.
     """
 
     puzzle: Puzzle
@@ -182,17 +182,17 @@ class ComputeContext:
     shares: Shares
     control: Control
     observer: Observer
-    #: A `coordinator.executors.hosts.HostPool`, where hosts are to keep the run.
+    #: A `coordinator.executors.hosts.HostPool`, if hosts may keep the run.
     hosts: Any = None
     #: The URL of the Redis of workers and hosts.
     redis: str | None = None
 
     def part(self, name: str) -> Self:
-        """The same for a part of the work, whose name is before each headline."""
+        """Return the same context for a part of the work; its name precedes each headline."""
         return replace(self, observer=PartObserver(self.observer, name))
 
     def tell(self, progress: Progress) -> None:
-        """Say how far the work is; raise `StopRun` if it is to stop."""
+        """Report progress; raise `StopRun` if the run is to stop."""
         self.observer.progress(progress)
         self.control.check()
 
@@ -202,11 +202,11 @@ class ComputeContext:
 
     @property
     def remote_workers(self) -> int:
-        """How many workers live elsewhere; 0 where this run sends its chunks to none."""
+        """The number of live remote workers; 0 if this run sends its chunks to none."""
         return 0 if self.executor is self.local else self.executor.workers
 
     def cut(self, keys: Keys) -> list[Keys]:
-        """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
+        """Return `keys` in chunks for the executor, or in one piece if they are too few to be worth sending."""
         if not self.budget.distributes(len(keys)):
             return [keys]
         return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.remote_workers))
@@ -214,7 +214,7 @@ class ComputeContext:
     def map_chunks(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
     ) -> Iterator[tuple[int, list[Array]]]:
-        """`Executor.map`, or the same done here where there are too few configurations to be worth sending."""
+        """Do as `Executor.map`, but in this process if there are too few configurations to be worth sending."""
         if self.budget.distributes(configurations):
             yield from self.executor.map(task, chunks, shared)
         else:
@@ -223,7 +223,7 @@ class ComputeContext:
 
 
 class Session:
-    """One process's time with an open run: what it computes with, and its commits."""
+    """One process's session with an open run: its context and its commits."""
 
     def __init__(self, store: RunStore, context: ComputeContext) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
@@ -235,23 +235,23 @@ class Session:
 
     @property
     def commit_is_due(self) -> bool:
-        """Whether the last commit is long enough ago that finished work should not wait."""
+        """Return whether the last commit is so long ago that finished work should not wait."""
         return time.monotonic() - self._committed > _COMMIT_SECONDS
 
     @property
     def seconds(self) -> float:
-        """The time of all sessions together, up to now."""
+        """The seconds of all sessions together, up to now."""
         return self.store.state.seconds + time.monotonic() - self._counted
 
     def tell(self, progress: Progress) -> None:
-        """Say how far the work is; the next commit makes it durable, for whoever asks from elsewhere."""
+        """Report progress; the next commit makes it durable, for other processes to read."""
         self._progress = progress
         self.observer.progress(progress)
 
     def compute(self, work: Callable[[], _Made]) -> _Made:
-        """Return what `work` makes of the puzzle, which must have no other effect; `StopRun` if the run is to stop.
+        """Return the result of `work` on the puzzle, which must have no side effects; `StopRun` if the run is to stop.
 
-        Rules in plain Python may never end: another thread follows them, and this one asks whether the run is to stop.
+        Rules in plain Python may never end: a second thread follows them while this one polls for a stop.
         """
         if self.puzzle.has_kernel:
             return work()
@@ -259,7 +259,7 @@ class Session:
         return made
 
     def commit(self, state: State) -> State:
-        """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
+        """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""
         now = time.monotonic()
         seconds, places = state.seconds + now - self._counted, self.work_log.as_dict()
         self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places, lost_sessions=0))
@@ -267,5 +267,5 @@ class Session:
         return self.store.state
 
     def commit_staged(self, state: State) -> State:
-        """On the way out: make durable what is finished, if it still can be."""
+        """Before leaving, make durable what is finished, unless the store is poisoned."""
         return self.commit(state) if self.store.staged and not self.store.poisoned else state

@@ -1,4 +1,4 @@
-"""The times and sizes by which the engine steers itself: none of them changes a result, and only tests set them."""
+"""The engine's time and size parameters: none of them changes a result, and only tests set them."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE
 class Tuning:
     """Times are in seconds, memory in bytes."""
 
-    #: What a layer step takes however small the budget: with less it would be cut into too many pieces.
+    #: The least memory of a layer step, however small the budget: with less it would be cut into too many pieces.
     least_bytes: int = LEAST_BYTES
     #: The expansion of a layer is made durable, and its finished ranges are committed, at least this often.
     checkpoint: float = 12.0
@@ -26,17 +26,17 @@ class Tuning:
     #: vertex, in batches whose searches touch about so many vertices: some 20 ms of work.
     searched_alone_from: int = 2_000
     batch_work: int = 1_000_000
-    #: Strong components from so many configurations on are searched by the coordinator, which may stop in their midst.
+    #: Strong components of this many configurations and more are searched by the coordinator, which can stop midway.
     searched_here_from: int = 50_000
     #: Configurations of a whole space that are joined at a time, where memory allows.
     most_range: int = 1 << 24
-    #: A chunk whose worker has not answered for so long goes to another worker as well, then after twice as long.
+    #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
     deadline: float = 60.0
-    #: What nobody fetches or renews is gone from Redis after this: a coordinator that died leaves nothing for long.
+    #: Data neither fetched nor renewed expires from Redis after this, so a dead coordinator leaves nothing for long.
     keep: int = 900
-    #: How long Redis may be away before the run is left as interrupted.
+    #: Redis may be unreachable for this long before the run is interrupted.
     patience: float = 120.0
-    #: A host of a run with copies that has been away for so long is done without.
+    #: A run with copies continues without a host that has been away for this long.
     away: float = 60.0
     #: A chunk lost so often seems to kill workers, and would kill this process too.
     most_losses: int = 25

@@ -1,46 +1,45 @@
-"""Where the work of a run is done: kept with every commit, for `status`; empty while all is done by threads here.
+"""Counts of the work by host and worker, kept with every commit for `status`; empty while threads here do all.
 
     {"layers": {"hosts": [9, 3521340], "small": [12, 107460]},
      "hosts": {"host-a": {"workers": 2, "chunks": {"forest": 18}}},
      "audit": {"chunks": 3, "untrusted": ["host-b-17"], "answered": ["host-a-12"]}}
 
-`layers` counts layers and their configurations, by who made them (`Maker`). `hosts` counts chunks by task; this
-process, where it does them for want of workers, is the host "".
-Hosts that keep ranges are in `kept`, each with its `ranges` and `threads`, and added up over all layers
-`configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds that it `waited` for others;
-`slowest` and `mean` are the seconds that the slowest host expanded in each layer, and all on the average. `worst` is
-the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}.
-`workers` are those that did any, in the session that had most of them. `audit`, where there was one, says how many
-chunks were made again, which workers were wrong, and which of the others have answered.
+`layers` counts layers and their configurations by maker (`Maker`). `hosts` counts chunks by task; this process, if it
+computes chunks because no worker lives, is the host "". `workers` is the greatest number of workers in any session.
+Hosts that keep ranges are in `kept`. Each has its `ranges` and `threads`, and as sums over all layers its
+`configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds it `waited` for other hosts.
+`slowest` and `mean` are the seconds that the slowest host and the average host took to expand, summed over the layers.
+`worst` is the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}. `audit`,
+if there was one, has the number of chunks computed again, the faulty workers, and the others that answered.
 
-Older runs have layers made by "workers", or "cheaper" here, and hosts with the data Redis that they left pieces in.
+Older runs have layers made by "workers", or "cheaper" for layers made here, and hosts with a data Redis.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-#: Hosts that keep ranges; this process, at once, for the layer is small, or by threads.
+#: Hosts that keep ranges, this process at once because the layer is small, or its threads.
 Maker = Literal["hosts", "small", "threads"]
 
 
 class WorkLog:
-    """What is known of it, `earlier` sessions included."""
+    """The counts of a run, those of earlier sessions included."""
 
     def __init__(self) -> None:
         self._workers: dict[str, set[str]] = {}
         self._layers: dict[str, list[int]] = {}
         self._hosts: dict[str, dict[str, Any]] = {}
         self._kept: dict[str, dict[str, float]] = {}
-        #: The seconds of the slowest host, and of all on the average, over all layers.
+        #: The expansion seconds of the slowest host and of the average host, summed over the layers.
         self.slowest, self.mean = 0.0, 0.0
         self._worst: dict[str, Any] = {}
-        #: Chunks made again, the workers that were wrong, and those whose answers count.
+        #: The number of chunks computed again, the faulty workers, and those whose answers were used.
         self.audited = 0
         self.untrusted: list[str] = []
         self.answered = set[str]()
 
     def go_on(self, earlier: Mapping[str, Any]) -> None:
-        """Count on from what `as_dict` gave in an earlier session."""
+        """Add the counts that `as_dict` returned in an earlier session."""
         self._layers |= {maker: list(counts) for maker, counts in earlier.get("layers", {}).items()}
         self._hosts |= {
             name: {"workers": host["workers"], "chunks": dict(host["chunks"])}
@@ -62,7 +61,7 @@ class WorkLog:
         self._layers[maker] = [layers + 1, configurations + size]
 
     def add_expansion(self, depth: int, seconds: Mapping[str, float]) -> None:
-        """Hosts have expanded for layer `depth`, each so long."""
+        """Record the seconds that each host took to expand for layer `depth`."""
         most, host = max((each, host) for host, each in seconds.items())
         mean = sum(seconds.values()) / len(seconds)
         self.slowest += most
@@ -71,13 +70,13 @@ class WorkLog:
         self._worst = max(self._worst or layer, layer, key=lambda each: each["seconds"] - each["mean"])
 
     def add_kept(self, host: str, **figures: float) -> None:
-        """A host has made its part of a layer: numbers that are added up, but for its `ranges` and `threads`."""
+        """Add the figures of a host's part of a layer; `ranges` and `threads` replace the earlier values."""
         found = self._kept.setdefault(host, {})
         for name, value in figures.items():
             found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
     def add_chunk(self, task: str, host: str = "", worker: str = "") -> None:
-        """A chunk is done: by a worker of a host, or here."""
+        """Count a chunk as done, by a worker of a host or by this process."""
         found = self._hosts.setdefault(host, {"workers": 0, "chunks": {}})
         found["chunks"][task] = found["chunks"].get(task, 0) + 1
         known = self._workers.setdefault(host, set())
@@ -85,7 +84,7 @@ class WorkLog:
         found["workers"] = max(found["workers"], len(known))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; nothing where nothing was counted."""
+        """Return the counts as plain values; empty if nothing was counted."""
         if not (self._layers or self._hosts):
             return {}
         found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts}
