@@ -1,1 +1,1 @@
-"""Layers on disk: LMDB, block codec, checksums, manifest, locks, recovery. Knows nothing of moves."""
+"""Layers on disk: LMDB, block codec, checksums, manifest, locks, recovery. Independent of any puzzle's moves."""

@@ -1,12 +1,12 @@
-"""What can go wrong with a run on disk.
+"""The errors of a run on disk.
 
 StorageError (HakoiriError)
 ├── RunHeldError (BlockingIOError)     another process drives the run
 ├── TakenOverError                     another process has written to the run that this one drives
 ├── GoneError (LookupError)            the run was deleted after it was found
 ├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
-├── ElsewhereError                     what is asked for is kept by hosts
-├── DamagedError                       bytes on disk are not what was written: names the first block that fails
+├── ElsewhereError                     the requested layer is kept by hosts
+├── DamagedError                       bytes on disk differ from those written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
 ├── NotWritableError (PermissionError) a file or the data directory refuses us, or is on a network file system
@@ -26,11 +26,11 @@ class RunHeldError(StorageError, BlockingIOError):
 
 
 class TakenOverError(StorageError):
-    """Another process has driven the run while this one stood still and its lock was removed."""
+    """Another process has driven the run while this one was suspended and its lock was removed."""
 
 
 class GoneError(StorageError, LookupError):
-    """There is no such run any more."""
+    """The run does not exist any more."""
 
 
 class NameTakenError(StorageError, FileExistsError):
@@ -61,7 +61,7 @@ class NotWritableError(StorageError, PermissionError):
 
 
 class AddressSpaceError(StorageError, MemoryError):
-    """The map of a data file does not fit into the addresses that this process may have."""
+    """The map of a data file does not fit into the address space allowed to this process."""
 
 
 class PoisonedError(StorageError):

@@ -1,13 +1,17 @@
-"""The names that a run has on disk, each made here alone. `docs/storage-format.md` shows them in use.
+"""The names of a run's files and database entries, each made only here. `docs/storage-format.md` shows them in use.
 
-``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``; ``created``, the time of the run's making as a text of
-nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
-``queued``, while a coordinator is to drive the run to its end; ``spill/`` while a long layer is made
-(`storage.layers.spill`); and ``scratch-*/`` while a question needs a search of its own (`storage.layers.scratch`).
-Beside the runs lies ``.served``, which a coordinator holds locked while it serves the data directory; one that drives
-runs by threads holds ``.served-by-threads``, too; and ``.answering-N``, each held by the process that answers a long
-question.
-A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
+``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``, and besides:
+
+``created``    the time at which the run was made, a text of nanoseconds since 1970; orders runs without opening them
+``holder``     the lock of the driving process
+``queued``     exists while a coordinator is to drive the run to its end
+``spill/``     exists while a long layer is made (`storage.layers.spill`)
+``scratch-*/`` exist while a question needs a search of its own (`storage.layers.scratch`)
+
+The data directory also holds ``.served``, which a coordinator keeps locked while it serves the directory. A coordinator
+that drives runs by threads also locks ``.served-by-threads``. The process that answers a long question locks one of the
+files ``.answering-N``. A run being created or deleted has another name, so that a directory with a run's name is always
+a whole run.
 """
 
 import os
@@ -21,9 +25,9 @@ DATA_FILE, LOCK_FILE = "data.mdb", "lock.mdb"
 CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
-#: In the data directory itself: locked while a coordinator serves it.
+#: In the data directory: locked while a coordinator serves it.
 SERVED_FILE, SERVED_BY_THREADS_FILE = ".served", ".served-by-threads"
-#: There, too: what the server on the web was asked that takes long, and which requests it has had.
+#: In the data directory: long questions put to the web server, and the requests that it has received.
 _QUESTIONS, REQUESTS_FOLDER = ".questions", ".requests"
 _ANSWERING_PREFIX = ".answering-"
 SPILL_FOLDER = "spill"
@@ -36,72 +40,72 @@ _DELETING_PREFIX = ".deleting-"
 #: LMDB's databases inside `DATA_FILE`.
 META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"closed"
 COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
-#: Of a tree: what is known of each chunk of subtrees, and the solutions found there.
+#: Of a tree: the record of each chunk of subtrees, and the solutions found there.
 CHUNKS, FOUND = b"chunks", b"found"
-#: Of kinds of run that find one thing after another: what they found, and the beam under way.
+#: Of kinds of run that find one result after another: their results, and the beam under way.
 ROWS, BEAM = b"rows", b"beam"
 DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND, ROWS, BEAM)
 MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"
-#: How far the layer after the last is, and which segments of older keys a directed search has.
+#: The state of the layer under way, and the list of a directed search's segments of older keys.
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
-#: Which hosts keep layers of the run, and which ranges each.
+#: The hosts that keep layers of the run, with the ranges of each.
 HOSTS_KEY = b"hosts"
-#: The last round of the layer under way that all of them have kept.
+#: The last round of the layer under way that all hosts have stored.
 ROUND_KEY = b"round"
-#: While the components of a whole space are sorted: how many configurations each has.
+#: The size of each component, while the components of a whole space are sorted.
 SIZES_KEY = b"sizes"
-#: How the subtrees of a tree are cut into chunks.
+#: The division of a tree's subtrees into chunks.
 CUTTING_KEY = b"cutting"
 
-#: Of a time in nanoseconds.
+#: Digits of a time in nanoseconds.
 _MOST_DIGITS = 20
 #: A sparse address range, reserved once and never resized: resizing across processes corrupts.
 MAP_BYTES = 1 << 40
 
 
 def certificate_file(directory: Path) -> Path:
-    """Beside a hunt: the certificate of its best deal, unless the user names another file."""
+    """Return the file beside a hunt for the certificate of its best deal, used unless the user names another."""
     return directory.with_suffix(".json")
 
 
 def questions_folder(directory: Path) -> Path:
-    """What a run was asked by the server on the web, a folder for each question."""
+    """Return the folder of the questions that the web server has put to a run, with a subfolder for each question."""
     return directory.parent / _QUESTIONS / directory.name
 
 
 def answering_file(data: Path, number: int) -> Path:
-    """Locked by the process that answers one of the long questions that may be answered at once."""
+    """Return the lock file of slot `number` for long questions; the process that answers one locks it."""
     return data / f"{_ANSWERING_PREFIX}{number}"
 
 
 def run_of(directory: Path) -> str:
-    """The name of the run that lies in a directory, or is being built there."""
+    """Return the name of the run in a directory, which may still be under construction."""
     name = directory.name
     return name.removeprefix(_CREATING_PREFIX).rpartition("-")[0] if name.startswith(_CREATING_PREFIX) else name
 
 
 def creating(data: Path, run: str) -> Path:
-    """Where a run is built before it is renamed into place; another place each time."""
+    """Return a directory, different at each call, in which to build a run before it is renamed into place."""
     return data / f"{_CREATING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def runs_being_made(data: Path) -> list[Path]:
-    """Where runs are being built, or were when their makers were killed."""
+    """Return the directories in which runs are being built, or were when their makers were killed."""
     return sorted(data.glob(f"{_CREATING_PREFIX}*"))
 
 
 def deleting(data: Path, run: str) -> Path:
-    """What a run is renamed to before its files go; another name each time."""
+    """Return a name, different at each call, that a run is given before its files are removed."""
     return data / f"{_DELETING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def deleted_directories(data: Path) -> list[Path]:
-    """What is left of runs that were to be removed."""
+    """Return the directories of runs whose removal has begun and not ended."""
     return sorted(data.glob(f"{_DELETING_PREFIX}*"))
 
 
 def run_directories(data: Path) -> list[Path]:
-    """The whole runs in a data directory, by name; none where there is no such directory."""
+    """Return the directories of all whole runs in a data directory, by name; empty if `data` is not a directory."""
     if not data.is_dir():
         return []
     found = (entry for entry in data.iterdir() if not entry.name.startswith("."))
@@ -109,14 +113,14 @@ def run_directories(data: Path) -> list[Path]:
 
 
 def created_at(directory: Path) -> int:
-    """When a run was made, in nanoseconds since 1970; 0 if that is not known any more."""
+    """Return the time at which a run was made, in nanoseconds since 1970; 0 if it is unknown."""
     try:
         file = os.open(directory / CREATED_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return 0
     try:
         text = os.read(file, _MOST_DIGITS + 1)
-    except OSError:  # A folder.
+    except OSError:  # A directory.
         return 0
     finally:
         os.close(file)
@@ -124,7 +128,7 @@ def created_at(directory: Path) -> int:
 
 
 def by_age(directory: Path) -> tuple[int, int, str]:
-    """Sorts runs, the oldest first: a copy, which has the time of its original, is younger."""
+    """Sort key for runs, oldest first. A copy has the creation time of its original, and sorts after it."""
     try:
         copied = (directory / CREATED_FILE).lstat().st_ctime_ns
     except OSError:

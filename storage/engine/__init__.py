@@ -1,1 +1,1 @@
-"""The environment of a run by LMDB, its pages, read with care, and other files, written whole."""
+"""The LMDB environment of a run, a checking reader of its pages, and atomic writing of other files."""

@@ -1,9 +1,9 @@
-"""LMDB's environment of one run, opened carefully; and whether a data directory can be written to.
+"""The LMDB environment of one run, and checks whether a data directory can be written.
 
-One writer, one huge sparse map that is never resized, `sync` on, `writemap` off (it kills by SIGBUS on a full disk).
-Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a fork; readers read the
-data file alone. A writer beside readers of its own process, and whoever comes by a fork, is refused here.
-LMDB maps its lock file for writing in any case, so that is filled before LMDB opens it.
+There is one writer and one huge sparse map that is never resized. `sync` is on; `writemap` is off, because it kills by
+SIGBUS on a full disk. Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a
+fork; readers read the data file alone. A writer beside readers in its own process, and use after a fork, are refused.
+LMDB maps its lock file for writing in any case, so the file is filled before LMDB opens it.
 """
 
 import os
@@ -31,15 +31,15 @@ _NETWORK = {
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs",
     "gpfs", "beegfs", "dvs", "wekafs",
 }  # fmt: skip
-#: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
+#: Free bytes required beyond a commit, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
-#: What LMDB needs of its lock file for its usual 126 readers: 64 bytes each, and twice that for itself.
+#: The size of LMDB's lock file for its usual 126 readers: 64 bytes each, and twice that for its header.
 _LOCK_BYTES = 128 * 64
-#: A reader during whose look a writer has committed looks again.
+#: A reader tries again if a writer has committed during its read.
 _TRIES = 1000
-#: LMDB looks at every value that it deletes or replaces, and the kernel maps 64 KiB around each: a new map after so
-#: many. Small values share their pages.
+#: LMDB reads every value that it deletes or replaces, and the kernel maps 64 KiB around each: the environment is opened
+#: anew after so many. Small values share their pages.
 _MOST_REPLACED, _SMALL_BYTES = 128, 4096
 
 
@@ -49,29 +49,29 @@ _Taken = TypeVar("_Taken")
 
 
 class _Shared:
-    """What those who have a data file open in this process share: LMDB's handle, or ``None`` for readers."""
+    """The state shared by all users of a data file in this process: LMDB's handle, or ``None`` for readers."""
 
     def __init__(self, handle: lmdb.Environment | None) -> None:
         self.handle, self.users = handle, 0
 
 
-#: By process and data file: a run may be deleted, and another made in its place, while a reader is left.
+#: By process and data file, not by name: a run may be deleted and made anew while a reader still has the old file open.
 _open_here: dict[tuple[int, Path, int], _Shared] = {}
 _opening = threading.Lock()
 
 
 def create_environment(directory: Path, durable: bool = True) -> None:
-    """Make a data file with all databases, which are empty, in a directory."""
+    """Create a data file with all databases, empty, in a directory."""
     with translated(directory), closing(_open(directory, durable)) as new, new.begin(write=True) as transaction:
         for database in DATABASES:
             new.open_db(database, transaction)
 
 
 class Environment:
-    """An open environment and its databases; `close` it, from the process that opened it.
+    """An open environment and its databases; `close` it in the process that opened it.
 
-    It is written by LMDB and read by `storage.engine.pages`, so that damage is an error and never a signal. Unless
-    `durable`, a write does not wait for the disk.
+    LMDB writes it and `storage.engine.pages` reads it, so that damage is an error and never a signal. Unless `durable`,
+    a write does not wait for the disk.
     """
 
     def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
@@ -101,7 +101,7 @@ class Environment:
         return self._read(lambda snapshot: snapshot.get(snapshot.tree(database), name))
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
-        """The names that begin with `prefix`, in order."""
+        """Return the names that begin with `prefix`, in order."""
         return self._read(
             lambda snapshot: list(
                 takewhile(lambda name: name.startswith(prefix), snapshot.names(snapshot.tree(database), prefix))
@@ -109,11 +109,11 @@ class Environment:
         )
 
     def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
-        """At most so many names, and their values, from the name `begin` on."""
+        """Return up to `most` names with their values, from the name `begin` on."""
         return self._read(lambda snapshot: list(islice(snapshot.entries(snapshot.tree(database), begin), most)))
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
-        """Of the names that begin with `prefix` the greatest that is not above `wanted`, else the least."""
+        """Return the greatest name not above `wanted` of those that begin with `prefix`, else the least of them."""
 
         def find(snapshot: Snapshot) -> bytes | None:
             tree = snapshot.tree(database)
@@ -125,7 +125,7 @@ class Environment:
         return self._read(find)
 
     def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
-        """Of the names that begin with `prefix` the least that is above `name`, which begins with it, too."""
+        """Return the least name above `name` that begins with `prefix`, as `name` does."""
         found = self._read(lambda snapshot: next(snapshot.names(snapshot.tree(database), name + b"\0"), None))
         return found if found is not None and found.startswith(prefix) else None
 
@@ -134,8 +134,8 @@ class Environment:
     ) -> None:
         """Delete entries (database, name), then put others (database, name, value); all or none, durable on return.
 
-        `TakenOverError` if the entry `known`, one of those that are put, is not there as the caller knows it, or if
-        another file is in the place of this one.
+        Raises `TakenOverError` if the stored value of the entry `known`, one of those put, is not the given one, or if
+        another file has replaced this one.
         """
         with translated(self.directory):
             if (self.directory / DATA_FILE).stat().st_ino != self._file.number:
@@ -144,7 +144,7 @@ class Environment:
         with translated(self.directory), self._handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
             handles = {database: self._handle.open_db(database, transaction) for database in databases}
-            # IMPORTANT: within the transaction, for a process may stand still at any moment, even without its lock.
+            # IMPORTANT: within the transaction: a process may be suspended at any moment, even without its lock.
             if known is not None and transaction.get(known[1], db=handles[known[0]]) != known[2]:
                 raise taken_over(self.directory)
             for database, name in deleted:
@@ -152,7 +152,7 @@ class Environment:
             for database, name, value in puts:
                 transaction.put(name, value, db=handles[database])
         if self._replaced > _MOST_REPLACED:
-            # What is written is written: if it cannot be opened again, that is an error of the next use.
+            # The write stands: a failure to open the environment again is an error of the next use.
             self._handle.close()
             self._replaced, self._closed = 0, True
 
@@ -163,7 +163,7 @@ class Environment:
         return self._shared.handle
 
     def close(self) -> None:
-        """Close; harmless when already closed, and in a child that inherited this by a fork."""
+        """Close; no effect if already closed, or in a child that inherited this by a fork."""
         if not self._open:
             return
         self._open = False
@@ -186,7 +186,7 @@ class Environment:
         if self._closed:
             self._shared.handle = _open(self.directory, self._durable)
             self._closed = False
-        # To begin, LMDB reads the meta pages in its map.
+        # LMDB reads the meta pages in its map when a transaction begins.
         self._file.read(1, 1)
         with self._handle.begin() as transaction:
             if (snapshot := self._file.snapshot(transaction.id())) is None:
@@ -194,10 +194,10 @@ class Environment:
             return take(snapshot)
 
     def _read_beside(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
-        """Read beside a writer that does not know of this: again if it has committed meanwhile.
+        """Read beside a writer in another process; read again if it has committed meanwhile.
 
-        Nothing that a state needs is overwritten before the next one is committed. IMPORTANT: no locks of LMDB's, which
-        tells processes apart by number: in containers that share a volume numbers are few, and often the same.
+        Pages of a state are not overwritten before the next state is committed. IMPORTANT: LMDB's own locks are not
+        used. They identify processes by number, and containers that share a volume often have the same few numbers.
         """
         for _ in range(_TRIES):
             snapshot = self._file.newest()
@@ -212,9 +212,9 @@ class Environment:
         raise StorageError(f"run {self.directory.name} is written to faster than it can be read; try again")
 
     def _check_before_writing(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]]) -> int:
-        """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too.
+        """Check all pages that LMDB will rely on; return the number of large values that will be replaced.
 
-        How many large values will be replaced.
+        A put reads the path to one leaf, a deletion also the neighbours of that leaf.
         """
 
         def look(snapshot: Snapshot) -> int:
@@ -234,7 +234,7 @@ class Environment:
 
 
 def _open(directory: Path, durable: bool) -> lmdb.Environment:
-    # LMDB opens them by their names, follows links, and creates what is missing.
+    # LMDB opens files by name, follows links, and creates missing files.
     require_files(directory, DATA_FILE, LOCK_FILE)
     _fill_lock_file(directory)
     try:
@@ -244,25 +244,25 @@ def _open(directory: Path, durable: bool) -> lmdb.Environment:
             f"no run can be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take no memory, and this "
             "process may not have so many; lift its limit with 'ulimit -v unlimited'"
         ) from error
-    # Processes of an earlier version that were killed while they read would keep old pages from being used again.
+    # Without this, readers killed by an earlier version would keep old pages from being used again.
     environment.reader_check()
     return environment
 
 
 def _fill_lock_file(directory: Path) -> None:
-    """Give LMDB's lock file all its blocks; ``OSError`` if the disk has no room for them.
+    """Allocate all blocks of LMDB's lock file; ``OSError`` if the disk has no room for them.
 
-    LMDB makes it by ``ftruncate`` and maps it: to touch a hole of it on a full disk is SIGBUS. One of zeroes is new to
-    LMDB, which writes its head as soon as nobody else has it open.
+    LMDB makes the file by ``ftruncate`` and maps it: on a full disk, access to a hole in it is SIGBUS. LMDB takes a
+    file of zeroes for a new one, and writes its header once no other process has it open.
 
-    IMPORTANT: not while this process has the environment open, for to close any descriptor of a file lets go its locks.
+    IMPORTANT: not while this process has the environment open: closing any descriptor of a file releases its locks.
     """
     lock_file = descriptor(directory, LOCK_FILE, os.O_RDWR | os.O_CREAT)
     written = os.fstat(lock_file).st_blocks
     try:
         os.posix_fallocate(lock_file, 0, _LOCK_BYTES)
     except OSError:
-        # What LMDB has written to is there; beyond its first page is room for more than 60 readers.
+        # Blocks that LMDB has written exist; the space beyond its first page has room for more than 60 readers.
         if not written:
             os.truncate(lock_file, 0)
             raise
@@ -271,7 +271,7 @@ def _fill_lock_file(directory: Path) -> None:
 
 
 def refuse_network_file_system(directory: Path) -> None:
-    """Raise `NotWritableError` if `directory` lies on a network file system, where LMDB is unsafe."""
+    """Raise `NotWritableError` if `directory` is on a network file system, where LMDB is unsafe."""
     import psutil
 
     resolved = directory.resolve()
@@ -285,13 +285,13 @@ def refuse_network_file_system(directory: Path) -> None:
 
 
 def require_free(directory: Path, needed: int) -> None:
-    """Raise `DiskFullError` unless `needed` bytes and the reserve are free where the run lies."""
+    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the run's disk."""
     if shutil.disk_usage(directory).free < needed + RESERVE_BYTES:
         raise disk_full(directory)
 
 
 def require_writable(data: Path) -> None:
-    """Make the data directory if it is not there; raise `NotWritableError` if nothing can be written to it."""
+    """Make the data directory if it does not exist; raise `NotWritableError` if it cannot be written."""
     with translated(data / "-"):
         data.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=data):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and outlive a power cut: everything but a data file and its lock."""
+"""Atomic and durable writing of files: of all but a data file and its lock."""
 
 import fcntl
 import os
@@ -10,22 +10,22 @@ from pathlib import Path
 
 from hakoiri.storage.errors import NotWritableError, StorageError
 
-#: Begins the name of a file that is being written; locked by its writer.
+#: Prefix of the name of a file under construction, which its writer keeps locked.
 _PART_PREFIX = ".hakoiri-"
 _YOUNG_SECONDS = 60
 
 
 @contextmanager
 def replaced(target: Path) -> Iterator[Path]:
-    """A path to write to, of the same folder and ending: when the block ends without an error that is `target`.
+    """Yield a path to write to, of the same folder and ending; if the block ends without an error, it becomes `target`.
 
-    Durable then; else what stood there stands. Raises `NotWritableError`, which names `target`.
+    `target` is durable then, and unchanged after an error. Raises `NotWritableError`, which names `target`.
     """
     place = target.resolve()
     part = place.with_name(f"{_PART_PREFIX}{secrets.token_hex(3)}-{place.name}")
     with naming(target), open(part, "xb", buffering=0) as held:
         try:
-            with suppress(OSError):  # Some file systems have no locks, and then nobody removes what is left there.
+            with suppress(OSError):  # Some file systems have no locks; remains of a killed writer then stay.
                 fcntl.flock(held, fcntl.LOCK_EX)
             remove_parts(place.parent)
             yield part
@@ -38,25 +38,25 @@ def replaced(target: Path) -> Iterator[Path]:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what processes that were killed in the midst of `replaced` left behind in a folder."""
+    """Remove the files in a folder that processes killed within `replaced` have left behind."""
     for left in folder.glob(f"{_PART_PREFIX}*"):
         with suppress(OSError), open(os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # One that was made this moment may not be locked yet.
+            # A file made this moment may not be locked yet.
             found = os.fstat(file.fileno())
             if found.st_size or time.time() - found.st_mtime > _YOUNG_SECONDS:
                 left.unlink()
 
 
 def write_file(target: Path, text: str) -> None:
-    """Put `text` in the place of what `target` holds, as `replaced` does."""
+    """Replace the contents of `target` by `text`, as `replaced` does."""
     with replaced(target) as part:
         part.write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def naming(target: Path) -> Iterator[None]:
-    """The system's errors as a `NotWritableError` that names `target`."""
+    """Translate the system's errors to a `NotWritableError` that names `target`."""
     try:
         yield
     except StorageError:
@@ -66,14 +66,14 @@ def naming(target: Path) -> Iterator[None]:
 
 
 def require_place(target: Path) -> None:
-    """`NotWritableError` where a file clearly cannot be written, before the work that would fill it."""
+    """Raise `NotWritableError` if a file clearly cannot be written, before the work that would fill it."""
     why = "it is a directory" if target.is_dir() else "its directory is not there"
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise NotWritableError(f"cannot write {target}: {why}; name another file")
 
 
 def flush(path: Path) -> None:
-    """Let a file, or the names in a folder, outlive a power cut."""
+    """Make a file, or the names in a folder, durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,8 @@
-"""Files in a run's directory, opened without following links: a run may come from somebody else.
+"""Opening files in a run's directory without following links: a run may come from another user.
 
-Every name is looked up from the descriptor of the directory that the user named, one folder after another. A file is
-regular, and one that is written has no other name: otherwise an archive could have any file of the user overwritten.
+Every name is looked up from the descriptor of the directory that the user named, one folder after another. A file must
+be regular, and a file to be written must have no other name: otherwise an archive could have any file of the user
+overwritten.
 """
 
 import os
@@ -19,17 +20,17 @@ _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_inside(directory: Path, name: str, mode: str, encoding: str | None = None) -> IO[Any]:
-    """Open the file `name`, which may be in a folder of `directory`. Raises `DamagedError` for what is not a file."""
+    """Open the file `name`, perhaps in a subfolder of `directory`. Raises `DamagedError` if it is not a plain file."""
     return open(directory / name, mode, encoding=encoding, opener=lambda _, flags: descriptor(directory, name, flags))
 
 
 def descriptor(directory: Path, name: str, flags: int) -> int:
-    """The same as a descriptor; `flags` as for `os.open`."""
+    """Return a descriptor of a file as `open_inside` opens it; `flags` as for `os.open`."""
     with _folder(directory, PurePath(name).parent) as folder:
         last = PurePath(name).name
         with suppress(FileNotFoundError):
             _require_file(os.stat(last, dir_fd=folder, follow_symlinks=False), directory, name, flags)
-        # Emptied only after the second look, which is at the very file that was opened.
+        # Truncated only after the second check, which is of the file that was opened.
         found = os.open(last, flags & ~os.O_TRUNC | _SAFE, 0o666, dir_fd=folder)
     try:
         _require_file(os.fstat(found), directory, name, flags)
@@ -42,14 +43,14 @@ def descriptor(directory: Path, name: str, flags: int) -> int:
 
 
 def require_files(directory: Path, *names: str) -> None:
-    """Raise `DamagedError` if one of these is there and is not a file that may be written."""
+    """Raise `DamagedError` if one of these exists and is not a file that may be written."""
     for name in names:
         with suppress(FileNotFoundError):
             _require_file((directory / name).lstat(), directory, name, os.O_RDWR)
 
 
 def names_inside(directory: Path, folder: str) -> list[str]:
-    """Return the names in a folder of `directory`; none where it is not there."""
+    """Return the names in a folder of `directory`; empty if it does not exist."""
     try:
         with _folder(directory, PurePath(folder)) as found:
             return os.listdir(found)  # noqa: PTH208  (by its descriptor)
@@ -58,7 +59,7 @@ def names_inside(directory: Path, folder: str) -> list[str]:
 
 
 def remove_inside(directory: Path, name: str) -> None:
-    """Remove a file, if it is there; of a link the link. Raises `DamagedError` for a folder."""
+    """Remove a file or a link, if it exists. Raises `DamagedError` for a folder."""
     try:
         with suppress(FileNotFoundError), _folder(directory, PurePath(name).parent) as folder:
             os.unlink(PurePath(name).name, dir_fd=folder)
@@ -67,7 +68,7 @@ def remove_inside(directory: Path, name: str) -> None:
 
 
 def make_folder(directory: Path, name: str) -> None:
-    """Make a folder in `directory`, if it is not there. Raises `DamagedError` for what is not a folder."""
+    """Make a folder in `directory`, if it does not exist. Raises `DamagedError` if the name is not that of a folder."""
     with suppress(FileExistsError):
         (directory / name).mkdir()
     with _folder(directory, PurePath(name)):
@@ -75,14 +76,14 @@ def make_folder(directory: Path, name: str) -> None:
 
 
 def remove_folder(directory: Path, name: str) -> None:
-    """Remove a folder of `directory` and all in it, as far as that can be done; links are not followed."""
-    # A pipe would be waited for.
+    """Remove a folder of `directory` with its contents, as far as possible; links are not followed."""
+    # Opening a pipe would block.
     if is_folder(directory / name):
         shutil.rmtree(directory / name, ignore_errors=True)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path is a folder, and no link to one."""
+    """Return whether a path is a folder, and not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
 

@@ -1,9 +1,9 @@
-"""LMDB's data file, read page by page with every figure checked: damage is an error here, and never a signal.
+"""A reader of LMDB's data file that checks every page it reads: damage is an error here, and never a signal.
 
 LMDB trusts its file. Beyond a truncated end, or behind a damaged page number, a read of its memory map kills the
-process by SIGBUS. So Hakoiri writes by LMDB and reads by this, down the trees as far as a question needs and no
-farther: a file of any size opens at once. While pages are read an LMDB transaction must be held, or a writer may use
-them again.
+process by SIGBUS. So Hakoiri writes through LMDB and reads through this module, which reads only the pages on the path
+to the wanted entries: a file of any size opens at once. A reader must hold an LMDB transaction, or check afterwards
+that none was committed, because a writer may use old pages again.
 
 The format is that of LMDB 0.9 (`mdb.c`) on a machine of 64 bits, in its own byte order:
 
@@ -32,7 +32,7 @@ from hakoiri.storage.names import MAP_BYTES
 
 _MAGIC, _VERSION = 0xBEEFC0DE, 1
 _BRANCH, _LEAF, _OVERFLOW, _META = 1, 2, 4, 8
-#: What the flags of a leaf's node may be: its value follows, or is in overflow pages, or is a database.
+#: The flags of a leaf's node: its value follows, or is in overflow pages, or is a database.
 _HERE, _ELSEWHERE, _DATABASE = 0, 1, 2
 _HEAD = struct.Struct("=QHHHH")
 _OVERFLOW_HEAD = struct.Struct("=QHHI")
@@ -41,19 +41,19 @@ _RECORD = struct.Struct("=IHHQQQQQ")
 _META_HEAD = struct.Struct("=QHHIIIQQ48s48sQQ")
 _NUMBER = struct.Struct("=Q")
 _PAGE_SIZES = [1 << bits for bits in range(9, 16)]
-#: The flags of a database that say how its names and values are ordered, and that they are integers, as those of FREE.
+#: The flags of a database that define the order of its names and values; FREE has integers as names.
 _ORDERING, _INTEGERS = 0x7F, 8
 _MOST_LEVELS = 32
-#: Parsed pages that are kept: about 20 kB each.
+#: Parsed pages in the cache: about 20 kB each.
 _KEPT_PAGES = 64
 
 
 class PageError(ValueError):
-    """The file is damaged: the message says where."""
+    """The file is damaged; the message names the page."""
 
 
 class Place(NamedTuple):
-    """Where a page stands in its tree: the levels from it down to the leaves, and between which names its own lie."""
+    """The position of a page in its tree: the number of levels down to the leaves, and the bounds of its names."""
 
     number: int
     levels: int
@@ -64,7 +64,7 @@ class Place(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """One database as one transaction left it, and how many pages it takes."""
+    """One database as one transaction left it, and its number of pages."""
 
     root: Place
     pages: int
@@ -79,9 +79,9 @@ class _Meta(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """A branch or leaf: of each node the name, the first of a branch being empty, and what stands there.
+    """A branch or leaf: the name and the content of each node. The first name of a branch is empty.
 
-    That is the number of a child; of a leaf flags, and offset and size of the value.
+    The content of a branch's node is the number of the child; of a leaf's node, flags, offset and size of the value.
     """
 
     raw: bytes
@@ -89,14 +89,14 @@ class _Page(NamedTuple):
     nodes: list[tuple[int, int, int]]
 
     def child(self, node: int, place: Place) -> Place:
-        """Where a child of this page stands."""
+        """Return the position of a child of this page."""
         low = self.names[node] if node else place.low
         high = self.names[node + 1] if node + 1 < len(self.names) else place.high
         return Place(self.nodes[node][0], place.levels - 1, low, high, place.ordered)
 
 
 class DataFile:
-    """An open data file, closed with its descriptor; raises `PageError` if it is none that LMDB can open."""
+    """An open data file; `close` closes its descriptor. Raises `PageError` if LMDB could not open the file."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = descriptor
@@ -112,7 +112,7 @@ class DataFile:
 
     @property
     def number(self) -> int:
-        """That of the file, which no other has while it is open."""
+        """The inode number, which no other file has while this one is open."""
         return os.fstat(self._file).st_ino
 
     def close(self) -> None:
@@ -121,21 +121,21 @@ class DataFile:
         self._file = -1
 
     def read(self, page: int, count: int) -> bytes:
-        """The first `count` bytes from a page on."""
+        """Return the first `count` bytes from page number `page` on."""
         begin = page * self.page_size
         if begin + count > os.fstat(self._file).st_size:
             raise PageError(f"page {page} is missing, so it is truncated or overwritten")
         return os.pread(self._file, count, begin)
 
     def newest(self) -> "Snapshot":
-        """All databases as the last transaction left them; the same object until the next one is committed."""
+        """Return all databases as the last transaction left them; the same object until the next one is committed."""
         meta = max((self._meta(number) for number in (0, 1)), key=lambda meta: meta.transaction)
         if self._latest is None or self._latest.meta != meta:
             self._latest = Snapshot(self, meta)
         return self._latest
 
     def snapshot(self, transaction: int) -> "Snapshot | None":
-        """All databases as the transaction of that number left them; ``None`` where its meta page is not there."""
+        """Return all databases as a transaction left them, by its number; ``None`` if its meta page was overwritten."""
         if self._latest is None or self._latest.transaction != transaction:
             meta = self._meta(transaction & 1)
             if meta.transaction != transaction:
@@ -170,11 +170,11 @@ class Snapshot:
         raise PageError(f"it has no {database.decode()}")
 
     def names(self, tree: Tree, begin: bytes = b"") -> Iterator[bytes]:
-        """The names from `begin` on, in order."""
+        """Return the names from `begin` on, in order."""
         return (page.names[node] for page, node in self._walk(tree.root, begin))
 
     def entries(self, tree: Tree, begin: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """The names and values from `begin` on, in order."""
+        """Return the names and values from `begin` on, in order."""
         return ((page.names[node], self._value(page, node)) for page, node in self._walk(tree.root, begin))
 
     def get(self, tree: Tree, name: bytes) -> bytes | None:
@@ -183,11 +183,11 @@ class Snapshot:
         return None
 
     def check_books(self) -> None:
-        """Raise `PageError` unless what LMDB goes by when it gives pages out makes sense."""
+        """Raise `PageError` unless the counts and the free list by which LMDB allocates pages are consistent."""
         last, used = self.meta.last_page, 2 + self.meta.free.pages + self.meta.main.pages
         used += sum(self._named(page, node).pages for page, node in self._walk(self.meta.main.root))
         for _, value in self.entries(self.meta.free):
-            # The first says how many follow; where not even that is there, one is missing.
+            # The first number is the count of those that follow; an empty value fails the check below.
             count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value) or (1,)
             del numbers[count:]
             used += count
@@ -209,20 +209,20 @@ class Snapshot:
                 yield from self._walk(page.child(node, place), begin)
 
     def last_name(self, place: Place, most: bytes) -> bytes | None:
-        """The greatest name below a page that is not above `most`."""
+        """Return the greatest name below a page that is not above `most`."""
         if not place.levels:
             return None
         page = self._checked(place)
         for node in range(bisect_right(page.names, most) - 1, -1, -1):
             if place.levels == 1:
                 return page.names[node]
-            # Where the names of one child begin above `most`, the last of the child before it is meant.
+            # If all names of this child are above `most`, the answer is the last name of the child before it.
             if (found := self.last_name(page.child(node, place), most)) is not None:
                 return found
         return None
 
     def _checked(self, place: Place) -> _Page:
-        """A page whose names are between those that the pages above it say."""
+        """Return a page, after a check that its names are within the bounds given by the pages above it."""
         wanted = place.number, _LEAF if place.levels == 1 else _BRANCH
         if (page := self._pages.get(wanted)) is None:
             if len(self._pages) >= _KEPT_PAGES:
@@ -278,7 +278,7 @@ def _tree_of(record: bytes, ordered: bool = True) -> Tree:
 
 
 def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes], list[tuple[int, int, int]]]:
-    """Names and contents of the nodes of a page; ``struct.error`` where one does not lie within it."""
+    """Return names and contents of the nodes of a page; ``struct.error`` if one extends beyond it."""
     names, nodes = [], []
     for place in places:
         low, high, flags, length = _NODE.unpack_from(raw, place)

@@ -1,4 +1,4 @@
-"""LMDB's errors and those of the system as Hakoiri's, which name the run and the next step."""
+"""Translation of LMDB's and the system's errors to Hakoiri's, which name the run and the next step."""
 
 import errno
 import shutil
@@ -25,7 +25,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def translated(directory: Path) -> Iterator[None]:
-    """LMDB's and the system's errors as Hakoiri's, naming the run and the next step."""
+    """Translate LMDB's and the system's errors to Hakoiri's, which name the run and the next step."""
     try:
         yield
     except StorageError:
@@ -37,7 +37,7 @@ def translated(directory: Path) -> Iterator[None]:
 def _translation(error: Exception, directory: Path) -> Exception:
     run = run_of(directory)
     code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
-    # LMDB's word for a write that failed or came out short. Reads go by the memory map and never give it.
+    # LMDB's code for a failed or short write. Reads go through the memory map and never raise it.
     failed = isinstance(error, lmdb.Error) and code == errno.EIO
     if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
         return disk_full(directory, perhaps_broken=failed)
@@ -53,7 +53,7 @@ def _translation(error: Exception, directory: Path) -> Exception:
 
 
 def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
-    """The error for a write that found no room, or of which no more is known than that it failed."""
+    """Return the error for a write that found no room, or, with `perhaps_broken`, that failed for an unknown reason."""
     state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
     there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
     free = shutil.disk_usage(there).free >> 20
@@ -65,19 +65,19 @@ def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
 
 
 def not_writable(data: Path) -> NotWritableError:
-    """The error for a data directory that refuses us."""
+    """Return the error for a data directory that this user may not write to."""
     return NotWritableError(f"the data directory {data} is not writable", Step("change", "data"))
 
 
 def missing(directory: Path) -> StorageError:
-    """The error for a run's file that is not there."""
+    """Return the error for a missing file of a run."""
     if not directory.parent.is_dir():
         return not_writable(directory.parent)
     return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
 
 
 def taken_over(directory: Path) -> TakenOverError:
-    """The error for a run that another process has driven since."""
+    """Return the error for a run that another process has driven since."""
     return TakenOverError(
         f"run {directory.name} was taken over by another process while this one stood still; this one writes no more",
         Step("status", directory.name),
@@ -85,12 +85,12 @@ def taken_over(directory: Path) -> TakenOverError:
 
 
 def gone(directory: Path) -> GoneError:
-    """The error for a run that was deleted after somebody found it."""
+    """Return the error for a run that was deleted after it was found."""
     return GoneError(f"run {directory.name} is not there any more: it was deleted")
 
 
 def damaged(directory: Path, what: str) -> DamagedError:
-    """The error for a data file that LMDB cannot read."""
+    """Return the error for a data file that LMDB cannot read."""
     return DamagedError(
         f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or run it again",
         Step("delete", directory.name),

@@ -18,12 +18,12 @@ from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
-#: Keys that are compared at once at most, by all threads. For the 3x4 tiles: 5.0 s of processor time and 274 MB; with
-#: four times as many 5.7 s and 556 MB, with all 10.0 s and 1.9 GB.
+#: Most keys compared at once, by all threads together. 3x4 tiles: 5.0 s of processor time and 274 MB; with four times
+#: as many keys 5.7 s and 556 MB, with all 10.0 s and 1.9 GB.
 _MOST_TOGETHER = 1 << 23
-#: Faults reported of one layer.
+#: Most faults reported for a layer.
 _MOST_FAULTS = 10
-#: The bound of a sample is set for so many times the wanted keys, so that it has too few of them once in 1e40 times.
+#: The hash bound admits so many times the wanted keys on average, so that a sample is short once in 1e40 times.
 _MARGIN = 4
 
 
@@ -40,7 +40,7 @@ class LayerSums:
         self.size, self.lanes = self.size + len(keys), add_lanes(self.lanes, lanes_of(keys))
 
     def faults(self, record: LayerRecord) -> Iterator[str]:
-        """Yield how these sums differ from the record of the layer."""
+        """Yield the differences between these sums and the record of the layer."""
         if self.size != record.size:
             yield f"layer {self.depth}: {self.size} configurations on disk, {record.size} in its record"
         if (digest := digest_text(self.lanes)) != record.digest:
@@ -48,7 +48,7 @@ class LayerSums:
 
 
 class Sample(NamedTuple):
-    """A sample of each layer: the `wanted` keys of it that a hash with `seed` puts lowest, or all of a smaller one."""
+    """A sample of each layer: its `wanted` keys with the least hashes under `seed`, or all of a smaller layer."""
 
     seed: int
     wanted: int
@@ -74,7 +74,7 @@ class Audited(NamedTuple):
 
 @dataclass
 class LayerAudit:
-    """The result for one layer; `record` is ``None`` where that is damaged. `candidates` are those of its sample."""
+    """The result for one layer; `record` is ``None`` if damaged, `candidates` are keys that may be in the sample."""
 
     depth: Depth
     sums: LayerSums
@@ -92,9 +92,9 @@ class LayerAudit:
 class LayersAudit:
     """A check of the layers `depths` of a store against their records and each other.
 
-    `others` are increasing keys of layers elsewhere, which must not occur in these. The results are complete when
-    `check` was called for each of the ranges, and then `finish`: `layers`, and `duplicate`, which holds the least
-    key that stands in two layers, if there is one.
+    `others` are increasing keys of layers elsewhere, which must not occur in these. Call `check` for each of the
+    ranges, then `finish`; the results are then complete: `layers`, and `duplicate`, which holds the least key that
+    occurs in two layers, if there is one.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class LayersAudit:
                 layer.fault(described(error, store))
 
     def ranges(self, together: int, threads: int = 1) -> list[tuple[Key, Key]]:
-        """Return key ranges, cut where blocks begin; those of all `threads` have about `together` keys."""
+        """Return key ranges, cut where blocks begin; `threads` of them have about `together` keys."""
         readable = [layer.depth for layer in self.layers if layer.record is not None]
         return list(pairwise(key_ranges(self._store, readable, min(together, _MOST_TOGETHER) // threads)))
 
     def check(self, bounds: tuple[Key, Key]) -> None:
-        """Check the keys low <= key < high of all layers. Any thread may do so."""
+        """Check the keys low <= key < high of all layers. Thread-safe."""
         found = [slice_between(self._others, *bounds)]
         for layer in self.layers:
             if layer.record is not None:
@@ -132,7 +132,7 @@ class LayersAudit:
             self.duplicate = sort_keys(np.concatenate([self.duplicate, twice]))[:1]
 
     def _checked(self, layer: LayerAudit, record: LayerRecord, low: Key, high: Key) -> Keys:
-        """Return the keys of a layer in a range, after a look at them."""
+        """Return the keys of a layer in a range, and add them to its sums."""
         keys = self._store.slice(layer.depth, low, high)
         in_order = is_increasing(keys)
         goals = int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
@@ -146,7 +146,7 @@ class LayersAudit:
         return keys
 
     def finish(self) -> None:
-        """Compare the sums of each layer that has no other fault with its record."""
+        """Compare the sums of each layer without other faults with its record."""
         for layer in self.layers:
             if layer.record is not None and not layer.faults:
                 layer.faults += layer.sums.faults(layer.record)
@@ -158,20 +158,20 @@ class LayersAudit:
 
     @property
     def audited(self) -> dict[Depth, Audited]:
-        """The layers, which must be sound."""
+        """The size of the goals and the sample of each layer; all layers must be sound."""
         empty = self._store.layout.empty(0)
         samples = ((each, np.concatenate([empty, *each.candidates])) for each in self.layers)
         return {each.depth: Audited(each.goals, self._sample.of(keys)) for each, keys in samples}
 
 
 def duplicate_fault(store: RunStore, key: Keys) -> str:
-    """Return the fault of a key that stands in two layers."""
+    """Return the text of the fault that a key occurs in several layers."""
     where = [depth for depth in range(store.state.depth + 1) if store.contains(depth, key)[0]]
     return f"configuration {key_at(key, 0):#x} stands in layers {', '.join(map(str, where))}"
 
 
 def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
-    """The faults of one stored layer: broken blocks, keys out of order, a size or digest unlike its record."""
+    """Yield the faults of one stored layer: damaged blocks, keys out of order, a size or digest unlike its record."""
     sums, last, in_order = LayerSums(depth), -1, True
     try:
         record = store.layer_record(depth)

@@ -1,8 +1,8 @@
-"""Bitmaps of dense keys as bytes: of each word that holds any, which of its eight bytes do (bit b: byte b), and these.
+"""Codec of bitmaps of dense keys: for each word with keys, a mask of its non-zero bytes (bit b: byte b), then these.
 
-A 0 and a varint stand for that many words without any. Where three keys or more lie in a word, that takes about as many
-bytes as `storage.layers.codec`, and a third of the time, for no array of keys is between. Bit b of word w stands for
-the key ``base + 64 * w + b``, and bases are multiples of 64.
+A 0 and a varint stand for that many words without keys. With three keys or more per word this takes about as many bytes
+as `storage.layers.codec`, and a third of the time, because no array of keys is made. Bit b of word w stands for the key
+``base + 64 * w + b``; bases are multiples of 64.
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from hakoiri.storage.layers.codec import Bytes, frozen
 
 Words = NDArray[np.uint64]
 WORD_BITS = 64
-#: The most bytes that a word takes, with the number of words before it.
+#: The most bytes that a word takes, together with the number of words before it.
 MOST_WORD_BYTES = 20
 _ONE, _BYTE, _BYTES = np.uint64(1), np.uint64(255), 8
-#: Shifts that number words by bits, and bits within a word.
+#: Shift from a bit number to its word, and mask for the bit within the word.
 _WORD, _WITHIN = np.uint64(6), np.uint64(63)
-#: No varint is longer than that of the number of words of all keys of 64 bits.
+#: The greatest shift of a varint: the number of words of all 64-bit keys needs no longer one.
 _LONGEST = np.uint64(63)
 
 
@@ -55,7 +55,7 @@ def _encode(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, 
             for byte in range(_BYTES):
                 value = word & _BYTE
                 word >>= np.uint64(8)
-                # Without a branch: the next byte is written over it if it is 0.
+                # Branch-free: the next byte overwrites this one if it is 0.
                 room[used] = np.uint8(value)
                 some = np.uint64(value != np.uint64(0))
                 used += some
@@ -70,9 +70,9 @@ def _encode(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, 
 
 @jit
 def _next(data: Bytes, used: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """How many words without keys come before the next one, that word, and the bytes used; no word if they are broken.
+    """Return the number of empty words before the next word, that word, and the bytes used; word 0 if `data` is broken.
 
-    There is at least one byte left.
+    `data` must have at least one byte left.
     """
     size = np.uint64(len(data))
     gap = np.uint64(0)
@@ -116,14 +116,14 @@ def _list(data: Bytes, base: np.uint64, keys: Keys) -> bool:
 
 
 def encode_bits(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, int]:
-    """The bits from bit `begin` on and before bit `end`, while `room` lasts.
+    """Encode the bits begin <= bit < end of `words`, as far as `room` lasts.
 
-    Gives the bit that begins the next block, or `end`; the number of bits coded; and bytes used.
+    Return the first bit of the next block, or `end`; the number of bits coded; and the number of bytes used.
     """
     following, count, used = _encode(words, begin, end, room)
     return int(following), int(count), int(used)
 
 
 def list_coded(data: "memoryview | bytes", base: int, keys: Keys) -> Keys | None:
-    """`keys` filled with those of coded words, whose first bit stands for `base`; ``None`` if the bytes are others."""
+    """Return `keys` filled with those of coded words, whose bit 0 is `base`, or ``None`` if the bytes are broken."""
     return keys if _list(frozen(data), np.uint64(base), keys) else None

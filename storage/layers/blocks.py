@@ -1,13 +1,13 @@
-"""A layer as coded blocks: the one form in which keys lie in LMDB, are spilled, and travel between processes.
+"""A layer as coded blocks: the only form of keys in LMDB, in spill files, and between processes.
 
     LMDB key    depth, four bytes, and the block's first configuration, both big-endian
     LMDB value  CRC-32 of the LMDB key and all that follows; the number of keys; four bytes each, big-endian;
                 then the differences between the keys (`storage.layers.codec`)
 
-so that one seek finds the block that may hold a configuration. Whoever makes a block makes its checksum too; nobody
-between maker and reader decodes it. A block is broken if its CRC differs, or if its bytes are not exactly that number
-of strictly increasing keys. What is spilled or travels may be coded as bits instead (`storage.layers.bitmap`); its
-number of keys says so.
+so that one seek finds the block that may hold a configuration. The maker of a block computes its checksum; only its
+reader decodes it. A block is broken if its CRC differs, or if its bytes are not exactly that number of strictly
+increasing keys. Blocks that are spilled or sent may be coded as bits instead (`storage.layers.bitmap`): a flag in the
+number of keys marks them.
 """
 
 import zlib
@@ -26,14 +26,14 @@ from hakoiri.storage.names import block_key
 Buffer = bytes | bytearray | memoryview
 _COUNT_BYTES = 4
 HEADER_BYTES = 4 + _COUNT_BYTES
-#: With its header, a full block fills sixteen pages of LMDB to the last byte (LMDB's own page header takes 16).
+#: A full block with its header fills sixteen pages of LMDB to the last byte (LMDB's own page header takes 16).
 ROOM_BYTES = 16 * 4096 - 16 - HEADER_BYTES
-#: Added to the number of keys of a block whose keys are coded as bits. The store has none of these.
+#: Added to the number of keys of a block whose keys are coded as bits. The store contains no such blocks.
 _BITS = 1 << 31
 
 
 class Coded(NamedTuple):
-    """Blocks in increasing order: their first keys, how many keys and how many bytes each has (int64), their values."""
+    """Blocks in increasing order: their first keys, their numbers of keys and of bytes (int64), and their values."""
 
     firsts: Keys
     counts: NDArray[np.int64]
@@ -47,26 +47,26 @@ class Coded(NamedTuple):
         return cls(layout.empty(0), nothing, nothing, memoryview(b""))
 
     def values(self) -> Iterator[memoryview]:
-        """The LMDB value of each block."""
+        """Yield the LMDB value of each block."""
         begin = 0
         for length in self.lengths.tolist():
             yield self.data[begin : begin + length]
             begin += length
 
     def blocks(self, number: int) -> Iterator["Block"]:
-        """Each block, as one of layer `number`."""
+        """Yield each block, as one of layer `number`."""
         for first, count, value in zip(ints(self.firsts), self.counts.tolist(), self.values(), strict=True):
             yield Block(number, first, count, value)
 
     def between(self, begin: int, end: int) -> "Coded":
-        """The blocks from number `begin` to number `end`, which is not among them."""
+        """Return the blocks begin <= number < end."""
         low, high = int(self.lengths[:begin].sum()), int(self.lengths[:end].sum())
         chosen = slice(begin, end)
         return Coded(self.firsts[chosen], self.counts[chosen], self.lengths[chosen], self.data[low:high])
 
 
 class Block(NamedTuple):
-    """One coded block: the layer that it is made for, its first key, how many keys it has (`size`), its LMDB value."""
+    """One coded block: the layer that it is made for, its first key, its number of keys (`size`), its LMDB value."""
 
     number: int
     first: Key
@@ -75,7 +75,7 @@ class Block(NamedTuple):
 
 
 def code_keys(number: int, keys: Keys) -> Coded:
-    """The distinct keys of a sorted batch, for layer `number`."""
+    """Code the distinct keys of a sorted batch for layer `number`."""
     layout = layout_of(keys)
 
     def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
@@ -88,20 +88,20 @@ def code_keys(number: int, keys: Keys) -> Coded:
 
 
 def code_bits(number: int, words: Words, base: Key, filled: int, layout: Layout) -> Coded:
-    """The keys of a bitmap, `filled` >= 1 of whose words have any, coded as bits; bit 0 stands for `base`."""
+    """Code the keys of a bitmap as bits; `filled` >= 1 of its words are not 0, and bit 0 stands for `base`."""
     end = len(words) * WORD_BITS
 
     def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
         return encode_bits(words, begin, end, room)
 
-    # Where the first bit is: nothing fits into no room.
+    # With no room, the first set bit is returned: nothing fits.
     begin, *_ = encode(0, np.empty(0, dtype=np.uint8))
     begins, counts, lengths, data = _code(begin, end, filled, MOST_WORD_BYTES, encode)
     return _sealed(number, layout.pack([base + place for place in begins]), counts, lengths, data, _BITS)
 
 
 def join_coded(parts: Sequence[Coded]) -> Coded:
-    """The blocks of all of them in turn; there is at least one."""
+    """Return the blocks of all parts, of which there is at least one, in turn."""
     if len(parts) == 1:
         return parts[0]
     *columns, data = zip(*parts, strict=True)
@@ -110,24 +110,24 @@ def join_coded(parts: Sequence[Coded]) -> Coded:
 
 
 def join_blocks(blocks: Sequence[Block], layout: Layout) -> Coded:
-    """Some blocks of one layer together."""
+    """Return some blocks of one layer as `Coded`."""
     numbers = np.array([[block.size, len(block.value)] for block in blocks], dtype=np.int64).reshape(-1, 2)
     data = memoryview(b"".join(block.value for block in blocks))
     return Coded(layout.pack([block.first for block in blocks]), numbers[:, 0], numbers[:, 1], data)
 
 
 def count_of(value: Buffer) -> int:
-    """How many keys an LMDB value says that it has."""
+    """Return the number of keys in the header of an LMDB value."""
     return int.from_bytes(value[4:HEADER_BYTES], "big") % _BITS
 
 
 def has_bits(value: Buffer) -> bool:
-    """Whether the keys of a block are coded as bits."""
+    """Return whether the keys of a block are coded as bits."""
     return len(value) > 4 and value[4] & 0x80 != 0
 
 
 def decode(block: Block, layout: Layout) -> Keys:
-    """The keys of a block; `DamagedError` if a byte of it differs."""
+    """Return the keys of a block; `DamagedError` if a byte of it differs."""
     keys = None
     if is_sound(block, layout):
         data = memoryview(block.value)[HEADER_BYTES:]
@@ -146,7 +146,7 @@ def _damaged(block: Block, layout: Layout) -> DamagedError:
 
 
 def is_sound(block: Block, layout: Layout) -> bool:
-    """Whether the checksum of a block and its number of keys are right."""
+    """Return whether the checksum of a block and its number of keys are right."""
     value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
     checksum = int.from_bytes(value[:4], "big")
     return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
@@ -155,11 +155,11 @@ def is_sound(block: Block, layout: Layout) -> bool:
 def _code(
     begin: int, end: int, items: int, longest: int, encode: Callable[[int, Bytes], tuple[int, int, int]]
 ) -> tuple[list[int], list[int], list[int], Bytes]:
-    """Where each block begins, how many keys it has, how many bytes with its header, and all bytes, with room for them.
+    """Return each block's beginning, number of keys, bytes with the header; and the bytes of all, headers unset.
 
-    Of `items` none takes more than `longest` bytes.
+    There are `items` items of at most `longest` bytes each.
     """
-    # Every block but the last takes nearly all of its room.
+    # Every block but the last fills nearly all of its room.
     blocks = items * longest // (ROOM_BYTES - longest) + 1
     data = np.empty(items * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
     begins, counts, lengths, used = [], [], [], 0
@@ -174,7 +174,7 @@ def _code(
 
 
 def _sealed(number: int, firsts: Keys, counts: list[int], lengths: list[int], data: Bytes, kind: int = 0) -> Coded:
-    """Write the headers before the keys, whose `kind` is added to how many there are."""
+    """Write the header of each block; `kind` is added to its number of keys."""
     view, used = data.data, 0
     key_bytes = layout_of(firsts).bytes
     for first, count, length in zip(ints(firsts), counts, lengths, strict=True):

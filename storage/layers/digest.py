@@ -1,12 +1,12 @@
-"""The digest of a set of configurations, the same however the set was cut up and in whatever order it was made.
+"""The digest of a set of configurations, which depends on neither its division into parts nor their order.
 
 Each key is mixed to 64 bits in two independent ways; each lane is the sum of the mixed keys modulo 2**64. So the
 digests of disjoint key ranges add up to the digest of the layer, and workers can compute them side by side. 128 bits
-find every fault of hardware or program that one can hope to see; they are no defence against a forger.
+suffice against every fault of hardware or program; they are no defence against a forger.
 
 Lane 0 is the finaliser of splitmix64 (Stafford's mix 13), lane 1 that of MurmurHash3, each on the key plus a
 different odd constant, so that key 0 counts too. A wide key is mixed word by word, the most significant first: each
-word is added to what the words before it gave.
+word is added to the result for the words before it.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
 
 
 def lanes_of(keys: Keys) -> Lanes:
-    """The lanes of a batch of distinct keys."""
+    """Return the lanes of a batch of distinct keys."""
     lane_0, lane_1 = _lanes(keys)
     return int(lane_0), int(lane_1)
 
@@ -82,12 +82,12 @@ def mixed(keys: Keys, seed: int) -> NDArray[np.uint64]:
 
 
 def add_lanes(one: Lanes, other: Lanes) -> Lanes:
-    """The lanes of the union of two disjoint sets."""
+    """Return the lanes of the union of two disjoint sets."""
     return (one[0] + other[0]) % (1 << 64), (one[1] + other[1]) % (1 << 64)
 
 
 def digest_text(lanes: Lanes) -> str:
-    """The 32 hexadecimal digits that users compare."""
+    """Return the 32 hexadecimal digits that users compare."""
     return f"{lanes[0]:016x}{lanes[1]:016x}"
 
 
@@ -97,7 +97,7 @@ def lanes_in(text: str) -> Lanes:
 
 
 def chain(parts: Iterable[bytes | str | Iterator[bytes]]) -> str:
-    """The digest of a whole run from those of its parts in order: SHA-256 over them, each ended by a newline.
+    """Return the digest of a whole run from those of its parts, in order: SHA-256 over them, each ended by a newline.
 
     A part may come in pieces.
     """

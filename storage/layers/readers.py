@@ -14,44 +14,44 @@ from hakoiri.storage.layers.blocks import Block
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS
 
-#: From how many places a sample is taken, and how many keys from each.
+#: The number of positions at which a sample is taken, and the number of keys at each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
 _SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
-#: Keys by which several layers are judged, at most.
+#: The most keys in the sample of several layers.
 _MOST_SAMPLED = 1 << 14
 #: Blocks read at a time.
 _AT_ONCE = 8
 
 
 class Source(Protocol):
-    """Keys that a layer is made of."""
+    """The keys from which a layer is made."""
 
     @property
     def size(self) -> int:
-        """How many keys."""
+        """The number of keys."""
 
     def between(self, low: Key, high: Key) -> Iterable[Keys]:
-        """The keys with low <= key < high, in increasing batches, once; any thread may decode them."""
+        """Return the keys with low <= key < high, once, in increasing batches that any thread may decode."""
 
     def sample(self) -> Keys:
-        """Some thousand keys from all over, or all of them; each batch of them sorted."""
+        """Return some thousand keys from the whole range, or all of them; each batch of them is sorted."""
 
 
 class Layer(Source, Protocol):
-    """A finished strictly increasing set of keys; its sample is sorted, and `between` gives its keys in order."""
+    """A finished strictly increasing set of keys; its sample is sorted, and `between` returns its keys in order."""
 
     @property
     def held_bytes(self) -> int:
-        """Its bytes in memory."""
+        """Its size in memory, in bytes."""
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        """The keys from the one numbered `begin` on, `size` at a time or a little less."""
+        """Yield the keys from number `begin` on, `size` at a time or a little less."""
 
     def at_most(self, low: Key, high: Key) -> int:
-        """About how many keys `between` would give: never much fewer."""
+        """Return an estimate of the number of keys that `between` returns: never much too low."""
 
     def exclude_from(self, keys: Keys) -> Keys:
-        """Those of some strictly increasing keys that are not in the layer."""
+        """Return those of some strictly increasing keys that are not in the layer."""
 
 
 class HeldLayer:
@@ -96,7 +96,7 @@ class StoredLayer:
 
     def __init__(self, store: RunStore, number: int, size: int, database: bytes = BLOCKS) -> None:
         self._store, self._number, self._database, self.size = store, number, database, size
-        #: The last block of a range, and what decodes it, once: the next range often begins within it.
+        #: The last block of a range, and a function that decodes it once: the next range often begins within it.
         self._recent: tuple[int, Callable[[], Keys]] = -1, partial(store.layout.empty, 0)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
@@ -139,7 +139,7 @@ class StoredLayer:
         return (end - begin) * self.size // max(1, len(self._firsts))
 
     def _places(self, low: Key, high: Key) -> tuple[int, int]:
-        """The numbers of the blocks that may hold keys with low <= key < high."""
+        """Return the numbers of the blocks that may hold keys with low <= key < high, as begin and end."""
         begin = max(0, bisect_right(self._firsts, low) - 1)
         return begin, bisect_left(self._firsts, high) if low < high else begin
 
@@ -159,21 +159,21 @@ class StoredLayer:
 
 
 class Layers:
-    """The keys of some stored layers, which have none in common. Attribute `size`: how many there are."""
+    """The keys of several disjoint stored layers. Attribute `size`: their number."""
 
     def __init__(self, layers: Sequence[StoredLayer]) -> None:
         self.layers = layers
         self.size = sum(layer.size for layer in layers)
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
-        """The keys with low <= key < high, increasing within each batch.
+        """Return the keys with low <= key < high, increasing within each batch.
 
-        Read layer by layer as they are taken, by whatever thread: there may be many layers, and nobody writes to them.
+        They are read layer by layer on demand, by the calling thread: there may be many layers, and none is written to.
         """
         return chain.from_iterable(layer.between(low, high) for layer in self.layers)
 
     def sample(self) -> Keys:
-        """Some keys of each layer."""
+        """Return some keys of each layer."""
         return self._sample
 
     @cached_property
@@ -183,6 +183,6 @@ class Layers:
 
 
 def all_keys(layer: Layer) -> Keys:
-    """The whole layer in one batch."""
+    """Return the whole layer in one batch."""
     chunks = list(layer.chunks(0, max(1, layer.size)))
     return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)

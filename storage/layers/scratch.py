@@ -1,7 +1,7 @@
-"""Scratch stores: layers that a question needs for itself, on disk because memory may not hold them.
+"""Scratch stores: temporary layers of a question, on disk because memory may not hold them.
 
-They lie in a folder beside the run's data, or among the temporary files where that cannot be written, and go with the
-question. What a killed process left is removed by the next question to the same run.
+They are in a folder in the run's directory, or among the temporary files if that is not writable, and are removed with
+the question. The next question to the same run removes those of killed processes.
 """
 
 import os
@@ -22,13 +22,13 @@ from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import SCRATCH_PREFIX
 
-#: A folder is locked so soon after it is made.
+#: A folder is locked within this time after it is made.
 _YOUNG_SECONDS = 60
 
 
 @contextmanager
 def scratch_folder(run: Path) -> Iterator[Path]:
-    """An empty folder for this process alone. A full disk is a `DiskFullError` that says that the run is untouched."""
+    """Yield an empty folder for this process alone. A `DiskFullError` says that the run itself is unchanged."""
     _remove_abandoned(run)
     beside = run if os.access(run, os.W_OK) else None
     try:
@@ -45,7 +45,7 @@ def scratch_folder(run: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_store(run: RunStore) -> Iterator[RunStore]:
-    """An empty store for keys of the run's layout, open for writing; nothing of it waits for the disk."""
+    """Yield an empty store for keys of the run's layout, open for writing; its writes do not wait for the disk."""
     with scratch_folder(run.directory) as folder:
         begin_books(folder, replace(run.manifest, run=folder.name), State(), {}, durable=False)
         with RunStore(folder, writable=True, durable=False) as store:
@@ -56,7 +56,7 @@ def _remove_abandoned(run: Path) -> None:
     for folder in filter(is_folder, run.glob(f"{SCRATCH_PREFIX}*")):
         try:
             old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
-        except FileNotFoundError:  # Its question has been answered meanwhile.
+        except FileNotFoundError:  # Its question was answered meanwhile.
             continue
         if old and holder_of(folder) is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Scratch files of a long layer: what its expansion gave and memory did not hold, by key range, until it is merged.
+"""Scratch files of a long layer: blocks of its expansion that do not fit into memory, by key range, until the merge.
 
 ``<run>/spill/<depth>-<range>`` is a sequence of frames, each a header and a block (`storage.layers.blocks`):
 
@@ -7,12 +7,11 @@
     the value of a block of layer <depth>
 
 The place of a frame is the name of its file and its offset there, eight bytes, so that no frame of another layer or
-range can pass for it, whatever a failed removal has left behind.
+range can pass for it, even after a failed removal of older files.
 
-Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
-run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if a CRC or
-its length differs. Nothing here is needed once the layer is committed. Files of another version of this format are
-not read: the layer is begun again.
+Frames are appended. After `sync` all of them are durable. The run's ledger then records the length of each file; a
+resume cuts off everything beyond it. A frame is broken if a CRC or its length differs. Spill files are not needed once
+the layer is committed. Files of another version of this format are not read: the layer is begun again.
 """
 
 import os
@@ -43,7 +42,7 @@ _OFFSET_BYTES = 8
 
 @dataclass(frozen=True)
 class SpillFiles:
-    """How long the file of each range is, in bytes, and how many keys it has; range numbers as text, for msgpack."""
+    """The length of each range's file in bytes, and its number of keys; range numbers as text, for msgpack."""
 
     lengths: dict[str, int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
@@ -55,7 +54,7 @@ class SpillFiles:
         return cls(**fields) if fields.get("version") == _VERSION else None
 
     def beyond(self, first: int, end: int = sys.maxsize) -> "SpillFiles":
-        """Those of range `first` and the ranges after it, up to range `end`, which is left out."""
+        """Return those of the ranges first <= number < end."""
         lengths, keys = (
             {name: count for name, count in part.items() if first <= int(name) < end}
             for part in (self.lengths, self.keys)
@@ -64,12 +63,12 @@ class SpillFiles:
 
 
 class Spill:
-    """The spill files of the making of layer `depth`. Appended to by the one driver of the run; read by its threads."""
+    """The spill files of layer `depth`. The driver of the run appends to them; its threads read them."""
 
     def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
         self._run, self.layout, self._depth = directory, layout, depth
         self.files = SpillFiles()
-        #: The files appended to since they were last made durable.
+        #: The files appended to since the last `sync`.
         self._unsynced: set[str] = set()
 
     @property
@@ -80,7 +79,7 @@ class Spill:
         return self.files.keys.get(str(number), 0)
 
     def append(self, number: int, coded: Coded) -> None:
-        """Write blocks of the layer to the file of a range. Raises `DiskFullError` before room runs out."""
+        """Append blocks of the layer to the file of a range. Raises `DiskFullError` before room runs out."""
         lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
         begin = lengths.get(name, 0)
         raw = self._frames(number, coded, begin)
@@ -89,7 +88,7 @@ class Spill:
         with translated(self._run):
             make_folder(self._run, SPILL_FOLDER)
             with open_inside(self._run, self._name(number), "ab") as file:
-                # What another session left here is not in our books.
+                # Bytes that another session left here are not in the run's ledger.
                 file.truncate(begin)
                 file.write(raw)
         lengths[name] = begin + len(raw)
@@ -98,7 +97,7 @@ class Spill:
         self._unsynced.add(name)
 
     def read(self, number: int) -> Iterator[Block]:
-        """The blocks of a range, in no order among them; `DamagedError` for a broken frame."""
+        """Yield the blocks of a range, in any order; `DamagedError` for a broken frame."""
         length = self.files.lengths.get(str(number), 0)
         if not length:
             return
@@ -108,7 +107,7 @@ class Spill:
 
     @contextmanager
     def decoding(self, number: int) -> Iterator[None]:
-        """Within this, `DamagedError` for a block of a range names its file, and what to do."""
+        """Within this, a `DamagedError` for a block of a range names its file and the next step."""
         try:
             yield
         except DamagedError as error:
@@ -125,19 +124,19 @@ class Spill:
         self.files = files
 
     def sync(self) -> None:
-        """Return when everything appended is on disk."""
+        """Make everything appended durable."""
         with translated(self._run):
             for name in self._unsynced:
                 with suppress(FileNotFoundError), open_inside(self._run, self._name(name), "rb") as file:
                     os.fsync(file.fileno())
-            # The folder may be a new one, whose name is one in the run's own.
+            # The folder may be new, so its name in the run's directory must be durable, too.
             for path in (self._run / SPILL_FOLDER, self._run):
                 if path.exists():
                     flush(path)
         self._unsynced.clear()
 
     def restore(self, files: SpillFiles) -> None:
-        """Take up the files as the run's books know them; `DamagedError` if one is missing or too short."""
+        """Adopt the files recorded in the run's ledger, remove others; `DamagedError` if one is missing or short."""
         with translated(self._run):
             for name, length in files.lengths.items():
                 self._cut(name, length)
@@ -151,7 +150,7 @@ class Spill:
         remove_folder(self._run, SPILL_FOLDER)
 
     def _cut(self, name: str, length: int) -> None:
-        """Cut off what stands behind `length` in the file of a range."""
+        """Truncate the file of a range to `length`."""
         try:
             with open_inside(self._run, self._name(name), "r+b") as file:
                 if os.fstat(file.fileno()).st_size < length:

@@ -1,4 +1,4 @@
-"""The store of one run: its books and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
+"""The store of one run: its ledger and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 
-#: Blocks read in one transaction at most: one that stayed open would keep old pages from being used again.
+#: Most blocks read in one transaction: a long transaction keeps old pages from being used again.
 _BATCH = 8
 
 
@@ -40,9 +40,9 @@ class HostedEntries(Entries, Protocol):
 class RunStore(Ledger):
     """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
 
-    `database` in some methods is BLOCKS, the layers by depth, or SEEN, the runs of a directed search by number.
-    `elsewhere` is called when a layer is read that hosts keep, and gives its blocks. Whoever can reach the hosts sets
-    it; without it such a layer is an `ElsewhereError`.
+    `database` in some methods is BLOCKS, the layers by depth, or CLOSED, the segments of a directed search by number.
+    `elsewhere` returns the blocks of layers that hosts keep; it is called when such a layer is read. Callers that can
+    reach the hosts set it; without it such a layer is an `ElsewhereError`.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -56,13 +56,13 @@ class RunStore(Ledger):
         self.elsewhere: Callable[[], HostedEntries] | None = None
 
     def close(self) -> None:
-        """Close; what was not committed is gone."""
+        """Close, and drop everything staged and not committed."""
         # It may refer to this store.
         self.elsewhere = None
         super().close()
 
     def layer(self, depth: Depth) -> Keys:
-        """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
+        """Return the keys of a layer, strictly increasing. `DamagedError` if a block or the number of keys is wrong."""
         size = self.layer_record(depth).size
         blocks = list(self.blocks(depth))
         keys = np.concatenate(blocks) if blocks else self.layout.empty(0)
@@ -71,9 +71,9 @@ class RunStore(Ledger):
         return keys
 
     def blocks(self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False) -> Iterator[Keys]:
-        """The keys of a layer block by block, from the block on that may hold `begin`.
+        """Yield the keys of a layer block by block, from the block that may hold `begin` on.
 
-        With `after`, from the block on that begins with `begin` or later.
+        With `after`, from the first block that begins with `begin` or later.
         """
         if begin > self.layout.greatest:
             return
@@ -90,7 +90,7 @@ class RunStore(Ledger):
                 yield self.decode(_block(found, value))
 
     def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[Block]:
-        """The blocks of a layer that begin with `firsts`, which are neighbours; any thread may `decode` them."""
+        """Return the blocks of a layer that begin with `firsts`, which are neighbours; any thread may `decode` them."""
         names = [block_key(number, first, self.layout.bytes) for first in firsts]
         entries = self._entries(database, number).entries(database, names[0], len(names)) if names else []
         if [name for name, _ in entries] != names:
@@ -105,7 +105,7 @@ class RunStore(Ledger):
             raise self._damaged(str(error)) from error
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
-        """The keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
+        """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
         found = []
         for block in self.blocks(number, low, database):
             found.append(slice_between(block, low, high))
@@ -114,21 +114,21 @@ class RunStore(Ledger):
         return np.concatenate(found) if found else self.layout.empty(0)
 
     def first_keys(self, number: Depth, database: bytes = BLOCKS) -> list[Key]:
-        """The first key of each block of a layer."""
+        """Return the first key of each block of a layer."""
         names = self._entries(database, number).names(database, number_key(number))
         return [split_block_key(name)[1] for name in names]
 
     def contains(self, depth: Depth, keys: Keys) -> Mask:
-        """One truth value per key: is it in the layer? `keys` increase. Decodes a block once, for one key or many."""
+        """Return for each of `keys`, which increase, whether the layer contains it. Decodes each block at most once."""
         if not 0 <= depth <= self.state.depth:
             return np.zeros(len(keys), dtype=np.bool_)
         self.require_whole(depth)
         return self.members(depth, keys)
 
     def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
-        """`contains` for a layer or run that is known to be whole."""
+        """Return `contains` for a layer or segment that is known to be whole."""
         away = database == BLOCKS and self._is_away(number)
-        # Where it takes less to send the keys than to fetch the blocks.
+        # If sending the keys takes less than fetching the blocks.
         if away and self.elsewhere is not None and keys.nbytes <= self.layer_record(number).stored_bytes:
             return self.elsewhere().members(number, keys)
         found, entries = np.zeros(len(keys), dtype=np.bool_), self._entries(database, number)
@@ -139,7 +139,7 @@ class RunStore(Ledger):
             if name is None or value is None:
                 return found
             block, end = self.decode(_block(name, value)), len(keys)
-            # All keys before the next block are decided by this one, also those beyond its last.
+            # This block decides all keys before the next block, also those beyond its own last key.
             if key_at(keys, -1) > key_at(block, -1):
                 following = entries.name_after(database, name, number_key(number))
                 if following is not None:
@@ -150,7 +150,7 @@ class RunStore(Ledger):
         return found
 
     def find(self, key: Key) -> Depth | None:
-        """The depth of the layer that holds `key`, or ``None``. Decodes at most one block per layer."""
+        """Return the depth of the layer that holds `key`, or ``None``. Decodes at most one block per layer."""
         wanted = self.layout.pack([key])
         return next((depth for depth in range(self.state.depth + 1) if self.contains(depth, wanted)[0]), None)
 
@@ -163,7 +163,7 @@ class RunStore(Ledger):
         return record
 
     def stage_blocks(self, number: Depth, coded: Coded, index: int = 0, database: bytes = BLOCKS) -> tuple[int, int]:
-        """Stage some blocks of a layer, in increasing order; how many bytes, and the index with them added to it."""
+        """Stage some blocks of a layer, in increasing order; return their bytes, and `index` with their names added."""
         stored, key_bytes = 0, self.layout.bytes
         for first, value in zip(ints(coded.firsts), coded.values(), strict=True):
             name = block_key(number, first, key_bytes)
@@ -179,9 +179,9 @@ class RunStore(Ledger):
         self._away.pop(record.depth, None)
 
     def require_whole(self, depth: Depth) -> None:
-        """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray.
+        """Raise `DamagedError` unless the blocks of a layer are exactly those of its record. Checked once per layer.
 
-        Of a layer that hosts keep each host looks at its own.
+        Each host checks its own part of a layer that hosts keep.
         """
         if depth not in self._indexed:
             if not self._is_away(depth):
@@ -189,30 +189,30 @@ class RunStore(Ledger):
             self._indexed.add(depth)
 
     def require_home(self) -> None:
-        """`ElsewhereError` if hosts keep layers of the run."""
+        """Raise `ElsewhereError` if hosts keep layers of the run."""
         if hosts := self.keepers():
             run = self.directory.name
             text = f"layers of run {run} are kept by {', '.join(hosts)}: set HAKOIRI_REDIS to ask them"
             raise ElsewhereError(text, Step("collect", run))
 
     def _entries(self, database: bytes, number: Depth) -> Entries:
-        """Where a layer lies."""
+        """Return the entries that hold a layer: of LMDB, or of hosts."""
         if database != BLOCKS or not self._is_away(number):
             return self._environment
         if self.elsewhere is None:
             self.require_home()
-            # They have left meanwhile.
+            # The layers were collected meanwhile.
             return self._environment
         return self.elsewhere()
 
     def _is_away(self, depth: Depth) -> bool:
-        """Whether hosts keep a layer."""
+        """Return whether hosts keep a layer."""
         if depth not in self._away and self.read(LAYERS, number_key(depth)) is not None:
             self._away[depth] = self.layer_record(depth).hosted
         return self._away.get(depth, False)
 
     def require_names(self, number: Depth, index: int, what: str, database: bytes = BLOCKS) -> None:
-        """`DamagedError` that names `what` unless the CRC-32 of the names of its blocks is `index`."""
+        """Raise `DamagedError`, naming `what`, unless the CRC-32 of the names of its blocks is `index`."""
         found = 0
         for name in self.names(database, number_key(number)):
             found = zlib.crc32(name, found)
@@ -220,11 +220,11 @@ class RunStore(Ledger):
             raise self._damaged(f"{what} is damaged: its blocks are not those of its record")
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
-        """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
+        """Return the name of a layer's block with the greatest first key not above `key`, else of its first block."""
         wanted = block_key(number, key, self.layout.bytes)
         return self._entries(database, number).name_around(database, wanted, number_key(number))
 
 
 def _block(name: bytes, value: bytes) -> Block:
-    """An entry of LMDB."""
+    """Return an entry of LMDB as a block."""
     return Block(*split_block_key(name), count_of(value), value)

@@ -1,1 +1,1 @@
-"""The books of a run: manifest, state, small records, the lock."""
+"""The ledger of a run: manifest, state, small records, the lock."""

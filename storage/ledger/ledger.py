@@ -1,7 +1,7 @@
-"""The books of one run: its manifest, its state, its small records, and the commits that make all of it durable.
+"""The ledger of one run: its manifest, state and small records, and the commits that make all of it durable.
 
-Written by the one process that holds the run's lock, read by any number at any time, with no other service alive.
-Imports neither numpy nor numba, so that `runs` and `status` answer at once.
+One process at a time, the holder of the run's lock, writes it; any number of processes read it, without any service.
+This module imports neither numpy nor numba, so that `runs` and `status` start quickly.
 """
 
 import errno
@@ -39,7 +39,8 @@ from hakoiri.storage.names import (
     run_of,
 )
 
-#: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
+#: LMDB rewrites the tree pages above every page that a commit changes: the free room needed, as a factor of the
+#: payload.
 _WRITE_OVERHEAD = 1.25
 _Made = TypeVar("_Made")
 
@@ -48,13 +49,12 @@ def create_run(
     data: Path, manifest: Manifest, queued: bool, figures: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
-    """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written, or has
-    been made meanwhile.
+    """Create a run, and return its directory, whole and durable.
 
-    `queued` leaves the mark by which a coordinator takes the run up by itself; `figures` are those of the first state,
-    `limits` as for `Ledger.limits`.
+    With `queued`, mark it to be driven by a coordinator. `figures` are those of its first state, `limits` as for
+    `Ledger.limits`. Raises `StorageError` if it cannot be written, `NameTakenError` if a run of this name exists.
     """
-    # A name of its own each time: what another process makes now is not in the way.
+    # A directory of its own, so that two processes that create the same run do not meet before the rename.
     final, building = data / manifest.run, creating(data, manifest.run)
     with translated(final):
         remove_abandoned(data)
@@ -80,7 +80,7 @@ def create_run(
 
 
 def _rename(building: Path, final: Path) -> None:
-    """Give a run its name, unless another has got that meanwhile."""
+    """Rename a new run into place; `NameTakenError` if another run has got the name meanwhile."""
     try:
         building.rename(final)
     except OSError as error:
@@ -92,7 +92,7 @@ def _rename(building: Path, final: Path) -> None:
 def begin_books(
     directory: Path, manifest: Manifest, state: State, limits: Mapping[str, Any], durable: bool = True
 ) -> None:
-    """Make the data file of a run that nobody has driven yet, in an empty directory."""
+    """Create the data file of a new run in an empty directory."""
     records = {MANIFEST_KEY: manifest.as_dict(), STATE_KEY: state.as_dict(), LIMITS_KEY: dict(limits)}
     create_environment(directory, durable)
     with closing(Environment(directory, writable=True, durable=durable)) as environment:
@@ -102,10 +102,9 @@ def begin_books(
 class Ledger:
     """An open run without its layers. Open it `writable` only while holding its `storage.ledger.lock.RunLock`.
 
-    Not `durable`: commits do not wait for the disk, for what nobody reads after this process.
-
-    Attributes: `directory`, `manifest`, and `state` as of the last commit by this process, or as found on opening.
-    A run is called what its directory is called; `made_as` is the name that it was made by, which a copy has kept.
+    Unless `durable`, commits do not wait for the disk: for runs that end with this process. Attributes: `directory`,
+    `manifest`, and `state` as of the last commit by this process, or as found on opening. The name of a run is that of
+    its directory. `made_as` is the name under which it was made, which copies keep.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -125,7 +124,7 @@ class Ledger:
             raise
 
     def close(self) -> None:
-        """Close; what was not committed is gone."""
+        """Close, and drop everything staged and not committed."""
         self._environment.close()
 
     def __enter__(self) -> Self:
@@ -137,36 +136,36 @@ class Ledger:
     # Reading
 
     def read_state(self) -> State:
-        """The state as of the last commit of whatever process."""
+        """Return the state of the last commit by any process."""
         return self._read("state", self.read_record(META, STATE_KEY, "state"), State.from_dict)
 
     def plan(self, kind: type[_Made]) -> _Made:
-        """The plan of its manifest as the dataclass that its kind of run has for it; `DamagedError` if it is none."""
+        """Return the plan in the manifest as the dataclass `kind`; `DamagedError` if the fields do not fit."""
         return self._read("plan", dict(self.manifest.plan), lambda plan: kind(**all_fields(kind, plan)))
 
     def limits(self) -> dict[str, Any]:
-        """How far the run is to go, in the words of its kind: what a user may extend, and no part of its identity."""
+        """Return the limits of the run, which a user may extend; their fields depend on its kind."""
         return self.read_record(META, LIMITS_KEY, "limits")
 
     def layer_record(self, depth: Depth) -> LayerRecord:
-        """What is known of layer `depth` without reading its keys."""
+        """Return the record of layer `depth`, without reading its keys."""
         fields = self.read_record(LAYERS, number_key(depth), f"record of layer {depth}")
         return self._read(
             f"record of layer {depth}", fields, lambda found: LayerRecord(**typed_fields(LayerRecord, found))
         )
 
     def layer_records(self) -> list[LayerRecord]:
-        """The records of all layers that `state` counts, by depth."""
+        """Return the records of all committed layers, by depth."""
         return [self.layer_record(depth) for depth in range(self.state.depth + 1)]
 
     def read_partial(self) -> dict[str, Any] | None:
-        """How far the layer after the last is, if an earlier session left it half done; fields of its maker's."""
+        """Return the record of an unfinished layer of an earlier session, or ``None``; its maker defines the fields."""
         if self.read(META, PARTIAL_KEY) is None:
             return None
         return self.read_record(META, PARTIAL_KEY, "record of the layer under way")
 
     def cancel_requested(self) -> bool:
-        """Whether somebody asked the driver of this run to stop for good."""
+        """Return whether a cancellation of the run was requested."""
         return self.read(META, CANCEL_KEY) is not None
 
     def read(self, database: bytes, name: bytes) -> bytes | None:
@@ -174,14 +173,14 @@ class Ledger:
         return self._environment.get(database, name)
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
-        """The names that begin with `prefix` of a database's entries, in order."""
+        """Return the names of a database's entries that begin with `prefix`, in order."""
         return self._environment.names(database, prefix)
 
     # Writing
 
     @property
     def poisoned(self) -> bool:
-        """Whether a write failed, so that none is possible any more."""
+        """True if an earlier write has failed, so that no further one is possible."""
         return self._poisoned is not None
 
     @property
@@ -193,24 +192,24 @@ class Ledger:
         return bool(self._pending)
 
     def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
-        """Keep a record for the next `commit`."""
+        """Stage a record for the next `commit`."""
         self.stage(database, name, pack_record(fields, database + name))
 
     def stage_limits(self, limits: Mapping[str, Any]) -> None:
-        """Keep other limits for the next `commit`."""
+        """Stage new limits for the next `commit`."""
         self.stage_record(META, LIMITS_KEY, dict(limits))
 
     def stage(self, database: bytes, name: bytes, value: bytes) -> None:
-        """Keep an entry for the next `commit`."""
+        """Stage an entry for the next `commit`."""
         self._pending.append((database, name, value))
         self._pending_bytes += len(name) + len(value)
 
     def commit(self, state: State) -> None:
-        """Make all that is staged, and `state`, durable at once.
+        """Make everything staged, and `state`, durable in one transaction.
 
-        Raises `DiskFullError` before anything is written where room is short, and `TakenOverError` where another
-        process has committed since. After any failure but the first the store is poisoned: it refuses to write until it
-        is opened again, and on disk the last commit stands.
+        Raises `DiskFullError` before anything is written if room is short, `TakenOverError` if another process has
+        committed since. After any failure but the first the store is poisoned: it refuses writes until it is opened
+        again. The last commit stands on disk.
         """
         self._refuse_if_poisoned()
         require_free(self.directory, int(self._pending_bytes * _WRITE_OVERHEAD))
@@ -218,7 +217,7 @@ class Ledger:
         try:
             deleted = [(database, name) for database, prefix in self._erasures for name in self.names(database, prefix)]
             if state.status in ENDED:
-                # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
+                # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the request.
                 deleted.append((META, CANCEL_KEY))
             record = pack_record(state.as_dict(), META + STATE_KEY)
             known = (META, STATE_KEY, self._state_record)
@@ -235,12 +234,12 @@ class Ledger:
         self._pending_bytes = 0
 
     def erase(self, database: bytes, prefix: bytes = b"") -> None:
-        """With the next commit, before anything staged is written: delete the entries that begin with `prefix`."""
+        """Stage the deletion of all entries that begin with `prefix`; the next commit deletes before it writes."""
         self._refuse_if_poisoned()
         self._erasures.append((database, prefix))
 
     def erase_results(self) -> None:
-        """With the next commit: delete all but what a new run has, and a request to cancel."""
+        """Stage the deletion of everything except the records of a new run and a request to cancel."""
         kept = (MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY)
         for database in DATABASES:
             for name in self.names(database) if database == META else [b""]:
@@ -248,7 +247,7 @@ class Ledger:
                     self.erase(database, name)
 
     def request_cancel(self) -> None:
-        """Ask the driver to stop for good. Safe beside a driver in another process; its last commit clears the wish."""
+        """Ask the driver, which may be another process, to cancel the run. Its last commit clears the request."""
         self._environment.write([(META, CANCEL_KEY, b"1")])
 
     # Inside
@@ -258,12 +257,12 @@ class Ledger:
             raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.steps)
 
     def keepers(self) -> list[str]:
-        """The hosts that keep layers of the run."""
+        """Return the hosts that keep layers of the run."""
         kept = self.read(META, HOSTS_KEY) is not None
         return [*self.read_record(META, HOSTS_KEY, "record of its hosts")["hosts"]] if kept else []
 
     def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
-        """One record; `DamagedError` that names `what` if it is missing or broken."""
+        """Return one record; a `DamagedError` names `what` if it is missing or damaged."""
         value = self.read(database, name)
         if value is None:
             raise self._damaged(f"its {what} is missing")
@@ -273,7 +272,7 @@ class Ledger:
             raise self._damaged(str(error)) from error
 
     def _read(self, what: str, fields: dict[str, Any], made: Callable[[dict[str, Any]], _Made]) -> _Made:
-        """What is made of a record; `DamagedError` where its fields are not what it is made of."""
+        """Return `made` of the fields of a record; `DamagedError` if they do not fit."""
         try:
             return made(fields)
         except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""One driver per run: an advisory lock that the kernel lets go when its process dies, however it dies."""
+"""One driver per run: an advisory lock that the kernel releases whenever and however its process ends."""
 
 import fcntl
 import json
@@ -23,24 +23,24 @@ from hakoiri.storage.errors import DamagedError, RunHeldError
 from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, deleted_directories, runs_being_made
 
-#: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
+#: `holder_of` holds the lock for an instant; a driver that meets it then tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
 _TRIES_OF_SERVED = 3
 _MOST_SAID = 10_000
-#: Whoever makes something locks its directory as soon as that is there: a younger one may not be locked yet.
+#: A directory is locked right after it is made: a younger one may not be locked yet.
 _YOUNG_SECONDS = 60
 
 
-#: The lock files that this process holds, open, by run: whoever may remove one lets another process hold the run.
+#: The open lock files that this process holds, by run: with another user's `rm` a second process could lock the run.
 _held: dict[Path, IO[bytes]] = {}
 
 
 class RunLock:
-    """The right to write to a run, held from construction until `release`. Raises `RunHeldError`, naming the holder."""
+    """The right to write to a run, held from construction until `release`. `RunHeldError` names the present holder."""
 
     def __init__(self, directory: Path) -> None:
         with translated(directory):
-            # Without a buffer, which on a full disk could not be closed.
+            # Unbuffered: a buffered file cannot be closed on a full disk.
             holder = descriptor(directory, HOLDER_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self._file = open(holder, "ab+", buffering=0)  # noqa: SIM115  (closed by release)
         if not locked(self._file):
@@ -48,12 +48,12 @@ class RunLock:
             self._file.close()
             raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
         if not _is_of(self._file, directory):
-            # The run was deleted before the lock was had.
+            # The run was deleted before the lock was acquired.
             self._file.close()
             raise gone(directory)
         self._directory = directory
         _held[directory] = self._file
-        with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
+        with suppress(OSError):  # On a full disk the lock holds, without the holder's name.
             self._file.truncate(0)
             self._file.write(json.dumps(_myself()).encode())
 
@@ -71,7 +71,7 @@ class RunLock:
 
 
 def locked(file: IO[Any], tries: int = _TRIES) -> bool:
-    """Lock a file, unless somebody keeps it locked; return whether it is."""
+    """Try to lock a file, up to `tries` times; return whether it is locked by this process."""
     for _ in range(tries):
         if _try_lock(file.fileno()):
             return True
@@ -80,20 +80,20 @@ def locked(file: IO[Any], tries: int = _TRIES) -> bool:
 
 
 def require_held(directory: Path) -> None:
-    """Raise `TakenOverError` if the lock of a run that this process drives was removed, and another may drive it."""
+    """Raise `TakenOverError` if the lock file of a run that this process drives was removed: another may drive it."""
     if directory in _held and not _is_of(_held[directory], directory):
         raise taken_over(directory)
 
 
 def _is_of(file: IO[bytes], directory: Path) -> bool:
-    """Whether an open lock file has its name still."""
+    """Return whether an open lock file is still the lock file of the run in `directory`."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file.fileno()), (directory / HOLDER_FILE).lstat())
     return False
 
 
 def holder_of(directory: Path) -> dict[str, Any] | None:
-    """Who drives the run now (``pid, host, command, since``), or ``None``."""
+    """Return the process that drives the run (``pid, host, command, since``), or ``None``."""
     with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
         return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _said_by(file)
     return None
@@ -102,10 +102,10 @@ def holder_of(directory: Path) -> dict[str, Any] | None:
 def interrupt_holder(directory: Path) -> None:
     """Send SIGINT to the process that holds a lock, as its lock file names it.
 
-    IMPORTANT: anybody may have written the number. It is a process of this user that has the lock file open, and the
-    signal goes to the very process that was looked at (pidfd), or nobody gets one.
+    IMPORTANT: anybody may have written the process id. The signal goes only to a process of this user that has the lock
+    file open, and through a pidfd, so that it reaches the process that was checked.
     """
-    # Only Linux has what it takes.
+    # Only Linux has pidfds and ``/proc``.
     with suppress(OSError, DamagedError, AttributeError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
         number = _said_by(file).get("pid")
         if type(number) is not int or not 1 < number < 1 << 31 or _try_lock(file.fileno(), fcntl.LOCK_SH):
@@ -119,7 +119,7 @@ def interrupt_holder(directory: Path) -> None:
 
 
 def _has_open(process: Path, file: os.stat_result) -> bool:
-    """Whether a process of this user has a file open; `process` is its folder below ``/proc``."""
+    """Return whether a process of this user has a file open; `process` is its folder below ``/proc``."""
     if process.stat().st_uid != os.geteuid():
         return False
     for held in (process / "fd").iterdir():
@@ -130,7 +130,7 @@ def _has_open(process: Path, file: os.stat_result) -> bool:
 
 
 def describe_holder(holder: dict[str, Any]) -> str:
-    """E.g. ``process 4711 on host den (hakoiri, since 2026-11-21 10:00:00+01:00)``."""
+    """Return a text such as ``process 4711 on host den (hakoiri, since 2026-11-21 10:00:00+01:00)``."""
     return (
         f"process {holder.get('pid', '?')} on host {holder.get('host', '?')} "
         f"({holder.get('command', '?')}, since {holder.get('since', '?')})"
@@ -139,7 +139,7 @@ def describe_holder(holder: dict[str, Any]) -> str:
 
 @contextmanager
 def serving(data: Path, by_threads: bool = False) -> Iterator[None]:
-    """While the block runs, `is_served` is true of this data directory. Several may serve it."""
+    """Within the block, `is_served` is true for this data directory. Several coordinators may serve it."""
     with ExitStack() as opened:
         for name in (SERVED_FILE, SERVED_BY_THREADS_FILE)[: 1 + by_threads]:
             with translated(data / name):
@@ -152,14 +152,14 @@ def is_served(data: Path, by_threads: bool = False) -> bool:
     """Return whether a coordinator takes the queued runs of a data directory; with `by_threads`, one without Redis."""
     name = SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE
     with suppress(FileNotFoundError, DamagedError), open_inside(data, name, "r") as file:
-        # Another who asks holds it for an instant, a coordinator always.
+        # A probe holds the lock briefly, a coordinator permanently.
         return not locked(file, _TRIES_OF_SERVED)
     return False
 
 
 @contextmanager
 def making(building: Path) -> Iterator[None]:
-    """While the block runs, `abandoned` leaves this directory out, in which something is being made."""
+    """Within the block, `abandoned` skips this directory, in which something is being made."""
     place = os.open(building, os.O_RDONLY)
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
@@ -169,9 +169,9 @@ def making(building: Path) -> Iterator[None]:
 
 
 def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
-    """Those of some directories that kills in the midst of `making` have left behind, each locked in its turn."""
+    """Yield the directories that a kill within `making` has left behind, each locked while it is yielded."""
     for left in buildings:
-        with suppress(OSError):  # It is gone, or another user's.
+        with suppress(OSError):  # It was removed, or belongs to another user.
             if time.time() - left.stat().st_mtime < _YOUNG_SECONDS:
                 continue
             place = os.open(left, os.O_RDONLY)
@@ -183,9 +183,9 @@ def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
 
 
 def remove_abandoned(data: Path) -> None:
-    """Remove what kills have left behind in a data directory: runs half made or half deleted, and parts of files.
+    """Remove the remains of killed processes in a data directory: runs half made or half deleted, and parts of files.
 
-    For commands that make, delete or drive runs there: those that only read leave the directory as it is.
+    Only for commands that make, delete or drive runs: commands that only read leave the directory unchanged.
     """
     for left in chain(abandoned(runs_being_made(data)), deleted_directories(data)):
         shutil.rmtree(left, ignore_errors=True)
@@ -201,7 +201,7 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 
 def _myself() -> dict[str, Any]:
-    # Of the arguments only the command's name: a Redis URL may hold a password.
+    # Only the command's name, not its arguments: a Redis URL may hold a password.
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     command = " ".join([name, *sys.argv[1:2]])
@@ -209,7 +209,7 @@ def _myself() -> dict[str, Any]:
 
 
 def _said_by(file: IO[Any]) -> dict[str, Any]:
-    """What an open lock file says of its holder; nothing where it makes no sense."""
+    """Return the holder as described in an open lock file; empty if the text is not valid."""
     try:
         file.seek(0)
         holder = json.loads(file.read(_MOST_SAID))

@@ -1,4 +1,4 @@
-"""What a run is (pinned for ever) and how far it has come (rewritten with every commit)."""
+"""The manifest of a run (its identity, never changed) and its state (rewritten with every commit)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -11,26 +11,26 @@ from hakoiri.puzzles.errors import Step
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
-#: Beyond any number of a record that is no key; NaN is not below it either.
+#: Above every number in a record except keys; NaN is not below it either.
 _MOST = 1 << 64
-#: What every map of a puzzle has.
+#: The fields that every puzzle's map has, with their types.
 _OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping[str, str], "start": str | None, "merge_mirrors": bool}
-#: A run with one of these states is not driven any further by itself.
+#: The states in which a run is not resumed automatically.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
 
 def local_time() -> str:
-    """Now, by the clock and with the zone of this machine: ``2026-11-21 10:00:00+01:00``."""
+    """Return the current time with this machine's time zone: ``2026-11-21 10:00:00+01:00``."""
     return datetime.now().astimezone().isoformat(" ", "seconds")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The identity of a run. A resume with anything else is refused.
+    """The identity of a run. A resume with another identity is refused.
 
     `puzzle` is a `puzzles.registry.PuzzleSpec` as a map, `layout` a name in `puzzles.keys.layout.LAYOUTS`, `created` a
-    local time. `mode` is a kind of run (`coordinator.runs.kinds`), `plan` what it is to do besides, in the kind's own
-    words. `settings` are the ways of working (chunk, memory) that a resume may change.
+    local time. `mode` is a kind of run (`coordinator.runs.kinds`), `plan` its further parameters, defined by the kind.
+    `settings` are ways of working (chunk, memory) that a resume may change.
     """
 
     format: int
@@ -48,7 +48,7 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Manifest":
-        """The inverse of `as_dict`; ``TypeError`` for fields that are no manifest."""
+        """The inverse of `as_dict`; ``TypeError`` for fields that are not those of a manifest."""
         found = cls(**typed_fields(cls, fields))
         for name, kind in _OF_PUZZLES.items():
             if name not in found.puzzle or not _fits(found.puzzle[name], kind):
@@ -60,12 +60,12 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, in words and numbers that need no knowledge of its kind.
+    """The progress of a run in words and numbers that do not depend on its kind.
 
-    `done` of `total` (``None``: nobody knows how many) things called `unit`; `headline` says what is being done;
-    `seconds_left` lie between two bounds. `work` is what the run's rate counts where that is not `done`, and its unit;
-    `disk` how many bytes the run takes by now. `step_left` are the seconds that what the headline names takes yet,
-    `most_left` those that the run takes at most, at the pace seen.
+    `done` of `total` (``None``: unknown) items called `unit` are done. `headline` names the present step.
+    `seconds_left` is a lower and an upper bound. `work` and `work_unit` are counted for the run's rate if that is not
+    `done`. `disk` is the number of bytes that the run takes now. `step_left` is the time left for the step in
+    `headline`, `most_left` an upper bound for the run, both in seconds at the observed rate.
     """
 
     done: int = 0
@@ -81,20 +81,20 @@ class Progress:
 
 
 def per_second(progress: Progress) -> str:
-    """The unit of its rate: ``configurations/s``; of ``deals tried`` it is ``deals/s``."""
+    """Return the unit of the run's rate, e.g. ``configurations/s``; ``deals/s`` if the unit is ``deals tried``."""
     unit = progress.unit if progress.work is None else progress.work_unit
     return f"{unit.partition(' ')[0]}/s"
 
 
 @dataclass(frozen=True)
 class State:
-    """How far a run has come, always that of its last commit; the same for every kind of run.
+    """The state of a run as of its last commit; the same for every kind of run.
 
     `reason` says why it stopped, `steps` what may help. `depth` is that of the last committed layer, -1 before the
-    first; `seconds` the time of all sessions together; `updated` a Unix time; `stored_bytes` what all committed layers
-    take on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places` say where the
-    work was done (`coordinator.session.work_log`). `lost_sessions` counts those that ended without a reason since the
-    last commit of work.
+    first. `seconds` is the time of all sessions together, `updated` a Unix time, `stored_bytes` the size of all
+    committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places`
+    says where the work was done (`coordinator.session.work_log`). `lost_sessions` counts the sessions since the last
+    commit of work that ended without a reason.
     """
 
     status: Status = "queued"
@@ -120,20 +120,20 @@ class State:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "State":
-        """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are no state."""
+        """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are not those of a state."""
         progress = Progress(**typed_fields(Progress, fields["progress"]))
         steps = Step.read(fields.get("steps", ()))
         return cls(**typed_fields(cls, fields | {"progress": progress, "steps": steps}))
 
 
 class Figures:
-    """What one kind of run has found, as a dataclass of its own: the base of those."""
+    """The base of the dataclasses that hold the results of one kind of run."""
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """Those of a state; what it does not have is as at the beginning.
+        """Return the figures of a state; a missing field has its default.
 
-        A field that had another name when the run was made says so in its metadata (`formerly`).
+        The metadata of a field whose name was another in earlier versions holds that name (`formerly`).
         """
         earlier = {entry.metadata.get("formerly"): entry.name for entry in fields(cls)}  # type: ignore[arg-type]
         return cls(**known_fields(cls, {earlier.get(name, name): value for name, value in state.figures.items()}))
@@ -144,12 +144,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """One committed layer: how many configurations and goals, its digest, its bytes on disk, who computed it.
+    """The record of one committed layer: its numbers of configurations and goals, its digest, its bytes on disk.
 
-    `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session`
-    counts the processes that drove the run; a layer keeps the number of the one that committed it. `flow` is that of
-    all moves from the layer before it (`worker.layers.flow`), where it was summed. The blocks of a `hosted` layer are
-    at hosts, and `index` says nothing.
+    `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session` is
+    the number of the session, counted from the run's first, that committed the layer. `flow` is that of all moves from
+    the layer before it (`worker.layers.flow`), if it was summed. The blocks of a `hosted` layer are at hosts, and its
+    `index` has no meaning.
     """
 
     depth: Depth
@@ -168,12 +168,11 @@ class LayerRecord:
 
 @dataclass(frozen=True)
 class ComponentRecord:
-    """One component of a whole space, the largest first, ties by least key. Distances in moves.
+    """The record of one component of a whole space, numbered by size, the largest first, ties by least key.
 
-    ``None`` is not known: nothing of a component that was left out, and of a large one that is no part of a census
-    only the diameter, which is found without measuring every configuration.
-    `centre` and `periphery` count the configurations whose eccentricity is the radius and the diameter;
-    `representative` is the least key.
+    Distances are in moves; ``None`` is unknown. A component that was left out has none of them. A large one outside a
+    census has only its diameter, which is found without measuring every configuration. `centre` and `periphery` count
+    the configurations whose eccentricity is the radius and the diameter; `representative` is the least key.
     """
 
     component: int
@@ -186,7 +185,7 @@ class ComponentRecord:
     representative: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack, which has no integers of more than 64 bits: a wider key goes as hexadecimal text."""
+        """Return the fields for msgpack; a key of more than 64 bits, which msgpack cannot hold, as hexadecimal text."""
         wide = self.representative >> _MSGPACK_BITS
         return vars(self) | ({"representative": hex(self.representative)} if wide else {})
 
@@ -197,9 +196,9 @@ class ComponentRecord:
 
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `values` that the dataclass `kind` has, so that a later minor version may add fields.
+    """Return those of `values` that are fields of the dataclass `kind`; later minor versions may add others.
 
-    ``TypeError`` where they are no fields at all.
+    ``TypeError`` if `values` is not a map.
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{kind.__name__} is malformed")
@@ -208,9 +207,9 @@ def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same; ``TypeError`` names a field whose value is not of the type that the dataclass says.
+    """Return `known_fields`; ``TypeError`` names a field whose value does not have the type declared in the dataclass.
 
-    A run may come from somebody else, who can write anything under a right checksum.
+    A run may come from another user, who can write anything under a right checksum.
     """
     known, kinds = known_fields(kind, values), {entry.name: entry.type for entry in fields(kind)}
     for name, value in known.items():
@@ -220,7 +219,7 @@ def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def all_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same; ``TypeError`` for what `kind` does not have, which must not be passed over."""
+    """Return `typed_fields`; ``TypeError`` if `values` has other fields, which must not be ignored."""
     known = typed_fields(kind, values)
     if unknown := [str(name) for name in values if name not in known]:
         raise TypeError(f"{', '.join(unknown)} is not known")
@@ -250,7 +249,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON could hold a value: bytes, and names that are no text, are in no record."""
+    """Return whether JSON can hold a value: records contain neither bytes nor names that are not text."""
     if isinstance(value, Mapping):
         return all(isinstance(name, str) and _is_plain(part) for name, part in value.items())
     if isinstance(value, list | tuple):

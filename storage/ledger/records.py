@@ -1,6 +1,6 @@
 """Small records in LMDB: a CRC-32 of four bytes, big-endian, then a msgpack map.
 
-The CRC is over the record's place (the names of its database and entry) and the map. A record is broken if it differs.
+The CRC covers the record's place (the names of its database and entry) and the map. A record is broken if it differs.
 """
 
 import zlib
@@ -14,12 +14,12 @@ _CRC_BYTES = 4
 
 
 def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
-    """The bytes of a record for its `place`, so that no other record can pass for it."""
+    """Return the bytes of a record, sealed for its `place`, so that no other record can pass for it."""
     return seal(msgpack.packb(fields, use_bin_type=True), place)
 
 
 def unpack_record(raw: bytes, what: str, place: bytes = b"") -> dict[str, Any]:
-    """The fields of a record; `DamagedError` that names `what` if a byte or its place differs."""
+    """Return the fields of a record; a `DamagedError` names `what` if the bytes or the place differ."""
     try:
         fields = msgpack.unpackb(unseal(raw, what, place), raw=False, strict_map_key=False)
     except (ValueError, TypeError) as error:
@@ -30,12 +30,12 @@ def unpack_record(raw: bytes, what: str, place: bytes = b"") -> dict[str, Any]:
 
 
 def seal(payload: bytes, context: bytes = b"") -> bytes:
-    """`payload` behind the CRC of `context` and itself; the context is where the bytes belong, so none can move."""
+    """Return `payload` behind the CRC of `context` and itself; the context binds the bytes to their place."""
     return zlib.crc32(payload, zlib.crc32(context)).to_bytes(_CRC_BYTES, "big") + payload
 
 
 def unseal(raw: bytes | memoryview, what: str, context: bytes = b"") -> memoryview:
-    """The payload behind a CRC; `DamagedError` that names `what` if it does not fit."""
+    """Return the payload behind a CRC; a `DamagedError` names `what` if the CRC differs."""
     view = memoryview(raw)
     payload = view[_CRC_BYTES:]
     expected, found = int.from_bytes(view[:_CRC_BYTES], "big"), zlib.crc32(payload, zlib.crc32(context))

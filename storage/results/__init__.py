@@ -1,1 +1,1 @@
-"""What searches other than by layers leave: components, subtrees, rows, arrays."""
+"""Results of runs besides their layers: components, subtrees, rows, arrays."""

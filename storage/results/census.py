@@ -1,12 +1,12 @@
-"""What a whole-space run adds to its store: the component of every configuration, and a record per component.
+"""Results of a whole-space run in its store: the component of every configuration, and a record per component.
 
 ``labels``      entry per slab of 65,536 configurations in key order: CRC-32, then their components, uint32 big-endian
 ``components``  record per component (`storage.ledger.manifest.ComponentRecord`)
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
 
-While the components of a space beyond memory are counted (`coordinator.spaces.joining`), the labels are something else
-at first, and ``sizes`` in ``meta`` is a CRC-32 and how many configurations each component has, int64 big-endian.
+While `coordinator.spaces.joining` counts the components of a space beyond memory, the labels have another meaning. Then
+``sizes`` in ``meta`` is a CRC-32 and the number of configurations of each component, int64 big-endian.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ Labels = NDArray[np.uint32]
 class Diameter:
     """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
 
-    All pairs where `record.pair_count` is their number; else as many as were found on the way. `central` are some
-    configurations of the centre and `eccentricities` says how many have each, where it was asked for or came with the
-    rest.
+    `pairs` holds all pairs if `record.pair_count` is their number, else those found on the way. `central` holds some
+    configurations of the centre. `eccentricities` maps each eccentricity to its number of configurations. The last two
+    are ``None`` unless requested or found on the way.
     """
 
     record: ComponentRecord
@@ -55,7 +55,7 @@ def stage_labels(store: RunStore, labels: Labels, first: int = 0) -> None:
 
 
 def read_slab(store: RunStore, number: int) -> Labels:
-    """The labels of one slab; `DamagedError` if it is wrong."""
+    """Return the labels of one slab; `DamagedError` if it is damaged."""
     payload = unseal(_entry(store, LABELS, number, "labels"), f"labels slab {number}", number_key(number))
     return np.frombuffer(payload, dtype=">u4").astype(np.uint32)
 
@@ -70,12 +70,12 @@ def read_labels(store: RunStore, count: int) -> Labels:
 
 
 def stage_sizes(store: RunStore, sizes: NDArray[np.int64]) -> None:
-    """Stage how many configurations each component has."""
+    """Stage the number of configurations of each component."""
     store.stage(META, SIZES_KEY, seal(sizes.astype(">i8").tobytes(), SIZES_KEY))
 
 
 def read_sizes(store: RunStore) -> NDArray[np.int64]:
-    """What was staged so; `DamagedError` if it is wrong."""
+    """Return the sizes that `stage_sizes` staged; `DamagedError` if they are damaged."""
     raw = store.read(META, SIZES_KEY)
     if raw is None:
         raise DamagedError(f"run {store.directory.name}: the sizes of its components are missing")

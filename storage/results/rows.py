@@ -1,10 +1,10 @@
-"""What runs find one thing after another, durable with the commit that it is staged for: rows, and arrays.
+"""Rows and arrays of runs that find one result after another; durable with the commit that follows their staging.
 
 ``rows``             record per row, named by its table (a text), ``/`` and its number, 4 bytes big-endian
 ``beam``/``arrays``  record: for each array its dtype and shape
 ``beam``             entry per megabyte of an array, named by its name, ``/`` and a number, 4 bytes big-endian: CRC-32,
-                     then the bytes. The arrays say where a search is, so that another process goes on there, or what
-                     is proved of the eccentricities of a component
+                     then the bytes. The arrays hold the state of a search, from which another process can continue,
+                     or the bounds proved for the eccentricities of a component
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from hakoiri.storage.ledger.records import seal, unseal
 from hakoiri.storage.names import BEAM, ROWS, number_key
 
 _DIRECTORY = b"arrays"
-#: Small values find room where older ones were, so that the file does not grow with every commit.
+#: Small values are put in the room of older ones, so that the file does not grow with every commit.
 _PIECE = 1 << 20
 _Row = TypeVar("_Row")
 
@@ -31,7 +31,7 @@ class ResultRows:
         self._ledger, self._table, self._prefix = ledger, table, f"{table}/".encode()
 
     def stage(self, number: int, fields: Mapping[str, Any]) -> None:
-        """Keep a row, in place of an older one of this number, for the next commit."""
+        """Stage a row for the next commit; it replaces an older row of this number."""
         self._ledger.stage_record(ROWS, self._prefix + number_key(number), dict(fields))
 
     def numbers(self) -> list[int]:
@@ -39,13 +39,13 @@ class ResultRows:
         return [int.from_bytes(name[len(self._prefix) :], "big") for name in self._ledger.names(ROWS, self._prefix)]
 
     def read(self, number: int) -> dict[str, Any]:
-        """One row; `DamagedError` that names it."""
+        """Return one row; a `DamagedError` names it."""
         return self._ledger.read_record(ROWS, self._prefix + number_key(number), f"row {number} of {self._table}")
 
     def all(self, make: Callable[[int, dict[str, Any]], _Row]) -> dict[int, _Row]:
-        """What is made of each row and its number, by number.
+        """Return `make` of the number and the fields of each row, by number.
 
-        `DamagedError` names one that cannot be read, or of which nothing can be made: a ``KeyError``, ``TypeError`` or
+        Raises `DamagedError`, naming the row, if it cannot be read or if `make` raises ``KeyError``, ``TypeError`` or
         ``ValueError``.
         """
         found = {}
@@ -59,7 +59,7 @@ class ResultRows:
         return found
 
     def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:
-        """With the next commit: rows that cannot be read are no more. `note` hears of each, and of the `remedy`."""
+        """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`."""
         for number in self.numbers():
             try:
                 self.read(number)
@@ -75,7 +75,7 @@ def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str
 
 
 def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Keep `arrays` for the next commit, in the place of what was there; nothing at all takes it away."""
+    """Stage `arrays` for the next commit; they replace all earlier arrays, also if `arrays` is empty."""
     ledger.erase(BEAM)
     if not arrays:
         return
@@ -90,7 +90,7 @@ def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
-    """The arrays, none where there are none. Raises `DamagedError`."""
+    """Return the stored arrays by name; empty if nothing is stored. Raises `DamagedError`."""
     if ledger.read(BEAM, _DIRECTORY) is None:
         return {}
     known = ledger.read_record(BEAM, _DIRECTORY, "list of arrays")

@@ -1,9 +1,9 @@
-"""What the run of a tree adds to its store: how its subtrees are cut into chunks, and what each chunk gave.
+"""Results of a tree run in its store: the division of its subtrees into chunks, and a record per chunk.
 
 ``meta``/``cutting``   record: `Cutting`
 ``chunks``             record per finished chunk: `ChunkRecord`
-``found``              blocks by chunk, as ``blocks`` are by layer: the solutions that it found, where the run keeps
-                       them; gone when they have become the layer after the prefixes
+``found``              blocks by chunk, as ``blocks`` are by layer: its solutions, if the run keeps them; deleted when
+                       they have become the layer after the prefixes
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,10 @@ from hakoiri.storage.names import CHUNKS, CUTTING_KEY, FOUND, META, number_key
 
 @dataclass(frozen=True)
 class Cutting:
-    """Layer `depth` has `prefixes` keys; in shuffled order they make chunks of `chunk` keys each, the last of fewer."""
+    """The division of a tree: the `prefixes` keys of layer `depth`, in shuffled order, `chunk` keys to a chunk.
+
+    The last chunk may have fewer.
+    """
 
     depth: Depth
     prefixes: int
@@ -32,10 +35,10 @@ class Cutting:
 
 @dataclass(frozen=True)
 class ChunkRecord:
-    """What the subtrees of one chunk gave (`SubtreeCounts`), and in how many microseconds of the processor.
+    """The result of the subtrees of one chunk (`SubtreeCounts`), and the processor time taken, in microseconds.
 
-    `lane_0` and `lane_1` make the digest of what was found, `kept` of which are stored, in blocks whose names have the
-    CRC-32 `index`. `session` counts the processes that drove the run.
+    `lane_0` and `lane_1` make the digest of the solutions found. `kept` of them are stored, in blocks whose names have
+    the CRC-32 `index`. `session` is the number of the session that computed the chunk.
     """
 
     chunk: int
@@ -53,7 +56,7 @@ class ChunkRecord:
 
     @property
     def result(self) -> tuple[int, ...]:
-        """What any other computation of the chunk must give, too."""
+        """The fields that every computation of the chunk must reproduce."""
         return self.solutions, self.orbits, self.classes, self.nodes, self.lane_0, self.lane_1
 
     @classmethod
@@ -62,14 +65,14 @@ class ChunkRecord:
 
 
 def read_cutting(ledger: Ledger) -> Cutting | None:
-    """How the subtrees are cut, once that is decided."""
+    """Return the division of the subtrees into chunks, or ``None`` if it is not decided yet."""
     if ledger.read(META, CUTTING_KEY) is None:
         return None
     return Cutting(**known_fields(Cutting, ledger.read_record(META, CUTTING_KEY, "cutting into chunks")))
 
 
 def stage_cutting(ledger: Ledger, cutting: Cutting) -> None:
-    """Keep it for the next commit."""
+    """Stage a division into chunks for the next commit."""
     ledger.stage_record(META, CUTTING_KEY, asdict(cutting))
 
 
@@ -97,5 +100,5 @@ def read_chunks(ledger: Ledger) -> dict[int, ChunkRecord]:
 
 
 def require_found(store: RunStore, record: ChunkRecord) -> None:
-    """`DamagedError` that names the chunk unless the blocks of what it found are those of its record."""
+    """Raise `DamagedError`, naming the chunk, unless the blocks of its solutions are those of its record."""
     store.require_names(record.chunk, record.index, f"what chunk {record.chunk} found", FOUND)
