@@ -7,10 +7,13 @@ exactly what it claims to be. Successors come from the puzzle's reference rules 
 that made the layers.
 
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
+Where hosts keep layers they make these again (`coordinator.layers.derive_kept`): each must be what the one before leads
+to, and all moves of an undirected space must balance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +22,10 @@ from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.checks import disagreement_among
+from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members
+from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import Layer, StoredLayer
@@ -29,8 +34,13 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import BLOCKS
 from hakoiri.worker.exchange.closed_set import ClosedSet
+from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.executors.hosts import Keepers
+    from hakoiri.coordinator.layers.derive_kept import Remade
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64
@@ -43,6 +53,9 @@ _MOST_FAULTS = 100
 class LayersVerifier(Check):
     """The layers of an exploration against the rules of the puzzle."""
 
+    #: The hosts that keep the run, if all of them live.
+    keepers: "Keepers | None" = None
+
     def check(self) -> None:
         self._deepest = self.store.state.depth
         if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
@@ -52,13 +65,59 @@ class LayersVerifier(Check):
             if self.full and not self.puzzle.undirected:
                 scratch = stack.enter_context(scratch_store(self.store))
                 self._passed = _Passed(Session(scratch, self.context))
-            for depth in self.each(range(self._deepest + 1), "layers derived again"):
+            remade, sound = self._remade_by_hosts(), self.report.ok
+            left, flow = self._left_by_hosts(remade), sum(each.flow for each in remade)
+            for depth in self.each(left, "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
+                    if remade and depth < remade[0].depth - 1:
+                        flow += flow_of(self.puzzle, keys, Expansion(successors, counts.astype(np.uint16)))
                 self._look_back(depth)
                 if self._passed:
                     self._passed.add(depth, self._stored(depth))
+            if sound and self.report.ok:
+                self._report_remade(remade, flow)
         self._check_state()
+
+    def _remade_by_hosts(self) -> "list[Remade]":
+        """What hosts have made again of their layers; nothing where not all have been found, or looked at."""
+        if self.keepers is None or not self.full or not Explored.of(self.store.state).exhausted:
+            return []
+        # Here, because rq takes a tenth of a second to import.
+        from hakoiri.coordinator.layers.derive_kept import Remade, layers_remade
+
+        remade = list[Remade]()
+        try:
+            for each in layers_remade(self.store, self.keepers, self.context):
+                remade.append(each)
+                self._successors_of(each.unlike)
+        except ElsewhereError:
+            if not self.keepers.dealt.copies:
+                raise
+            # A host is away since: the copies of what it keeps are read.
+            return []
+        return remade
+
+    def _left_by_hosts(self, remade: "Sequence[Remade]") -> list[Depth]:
+        """The layers whose moves are derived here: those that hosts have not, and where they found something else."""
+        wrong = {depth for each in remade if not each.same for depth in (each.depth - 1, each.depth)}
+        if not remade or (wrong and not self.puzzle.undirected):
+            return [*range(self._deepest + 1)]
+        first = remade[0].depth
+        for each in remade[1:]:
+            if each.depth - 1 not in wrong:
+                self.report.count("configurations", self.store.layer_record(each.depth - 1).size)
+                self.report.count("successors", each.successors)
+        return [depth for depth in range(self._deepest + 1) if depth < first or depth in wrong]
+
+    def _report_remade(self, remade: "Sequence[Remade]", flow: int) -> None:
+        """Say what hosts have found where the layers themselves show nothing."""
+        for each in remade:
+            if not each.same:
+                said = f"layer {each.depth}: its hosts derive other configurations from layer {each.depth - 1}"
+                self.report.fault(said)
+        if remade and self.puzzle.undirected and flow % (1 << 64):
+            self.report.mistake("not every move is taken back by another; say undirected = False")
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
         if self.full:

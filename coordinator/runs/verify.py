@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakoiri.coordinator.executors.opening import open_context, open_keepers, open_store, redis_of_hosts
-from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
+from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER, LayersVerifier
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
@@ -70,7 +70,10 @@ def verify_run(
         if report.cause == "damage":
             return report
         try:
-            job.verify(job.check_class(store, context, full, report, audited))
+            check = job.check_class(store, context, full, report, audited)
+            if isinstance(check, LayersVerifier):
+                check.keepers = keepers
+            job.verify(check)
         except DamagedError as error:
             report.damage(str(error))
     return report

@@ -21,6 +21,7 @@ from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.part import Part
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
@@ -38,6 +39,9 @@ _MOST_NAME = 40
 _STEPS = ("host-take", "host-expand", "host-back")
 #: What changes the layers that a host has of a finished run.
 _MOVES = ("host-take", "host-settle")
+#: What looks at the rules of the puzzle; what makes layers again by them, or may be asked meanwhile.
+_RULES = ("host-check", "host-derive")
+_DERIVES = ("host-derive", "host-compare", "host-index", "host-give", "host-find")
 
 
 class _NoGuard:
@@ -100,11 +104,13 @@ class Host:
                         raise TaskError(f"{text}, of which others have copies", Step("drain", self.name))
                     raise TaskError(f"{text}: begin the run anew")
                 begin_part(directory, Manifest.from_dict(request.manifest))
-            part = self._part(directory, request, puzzle, depots, task in _STEPS)
+            part = self._part(directory, request, puzzle, depots, task)
             if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):
                 part.look_within(self._base(request, puzzle, depots), request)
             if task in _MOVES:
                 self._forget(part)
+            if task not in _DERIVES:
+                part.end_rules()
             answers: dict[str, Callable[[], list[Array]]] = {
                 "host-take": lambda: part.take(request, list(chunk[1:])),
                 "host-expand": lambda: part.expand(request, session),
@@ -114,9 +120,11 @@ class Host:
                 "host-send": lambda: part.send(request, session),
                 "host-receive": lambda: part.receive(request, session),
                 "host-settle": lambda: part.settle(request),
-                "host-index": lambda: part.index(request),
-                "host-give": lambda: part.give(request, chunk[-1]),
-                "host-find": lambda: part.find(request, chunk[-1]),
+                "host-index": lambda: reading.index(part.stores, request),
+                "host-give": lambda: reading.give(part.stores, request, chunk[-1]),
+                "host-find": lambda: reading.find(part.stores, request, chunk[-1]),
+                "host-derive": lambda: part.derive(request, session),
+                "host-compare": lambda: part.compare(request, session),
                 "host-check": lambda: part.check(request, session, chunk[1:]),
             }
             try:
@@ -141,12 +149,17 @@ class Host:
         readable = re.sub(r"[^\w-]", "-", str(manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
         return self._directory / f"run-{readable}-{digest}"
 
-    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, begins: bool) -> Part:
-        """The open part of a run; opened again where a step `begins` that may take another amount of memory."""
+    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, task: str) -> Part:
+        """The open part of a run; opened again where a step begins that may take another amount of memory.
+
+        Goal distances of the run may have been counted by another metric of the puzzle.
+        """
         part = self._parts.get(directory)
-        if part is not None and begins and part.memory != request.memory:
-            self._close(directory)
-            part = None
+        if part is not None:
+            larger = task in _STEPS and part.memory != request.memory
+            if larger or (task in _RULES and part.puzzle.parameters != puzzle.parameters):
+                self._close(directory)
+                part = None
         if part is None:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
             part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
@@ -155,7 +168,7 @@ class Host:
     def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part | None:
         """The open part of the run that goal distances belong to, if there is one."""
         directory = self._directory_of(request.base)
-        return self._part(directory, request, puzzle, depots, begins=False) if directory.exists() else None
+        return self._part(directory, request, puzzle, depots, "") if directory.exists() else None
 
     def _close(self, directory: Path) -> None:
         """Close a part if it is open."""

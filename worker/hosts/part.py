@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys, ints
+from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
@@ -21,7 +21,7 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, block_key, number_key
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
@@ -30,6 +30,7 @@ from hakoiri.worker.exchange.shares import LEAST_BYTES, MERGED_AT_ONCE, shares_w
 from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
+from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
 from hakoiri.worker.hosts.within import Within, moves_within
@@ -50,7 +51,7 @@ class Part:
     """
 
     def __init__(self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, depots: Depots) -> None:
-        self._puzzle, self._threads, self.memory, self.depots = puzzle, threads, memory, depots
+        self.puzzle, self._threads, self.memory, self.depots = puzzle, threads, memory, depots
         allowed = memory or available_memory() // 2
         self.shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
         with ExitStack() as opened:
@@ -69,6 +70,8 @@ class Part:
         self.sends_early = False
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
+        #: What layers are made again by.
+        self._rules: Rules | None = None
         #: Of goal distances: the configurations among which these layers lie.
         self.within: Within | None = None
         #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
@@ -78,6 +81,7 @@ class Part:
     def close(self) -> None:
         """Leave what is committed."""
         self._abandon()
+        self.end_rules()
         self._resources.close()
 
     # What is asked
@@ -172,33 +176,12 @@ class Part:
         self._forget_older()
         return [self.copies.settle(self.store, request)]
 
-    def index(self, request: HostRequest) -> list[Array]:
-        """The first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
-        self.store.require_whole(request.depth)
-        copied = self._copies.first_keys(request.depth) if self._copies is not None else []
-        return [self.store.layout.pack(firsts) for firsts in (self.store.first_keys(request.depth), copied)]
-
-    def give(self, request: HostRequest, firsts: Keys) -> list[Array]:
-        """The lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
-        layout = self.store.layout
-        if not layout.holds(firsts):
-            raise PayloadError("a request is not readable: its blocks begin with no keys")
-        values = [self._value(block_key(request.depth, first, layout.bytes)) for first in ints(firsts)]
-        return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
-
-    def find(self, request: HostRequest, keys: Keys) -> list[Array]:
-        """Return 1 for each of some increasing keys that is in layer `request.depth`, own or copied; `DamagedError`."""
-        if not self.store.layout.holds(keys) or not is_increasing(keys):
-            raise PayloadError("a request is not readable: the keys to be found do not increase")
-        self.store.require_whole(request.depth)
-        return [np.any([store.members(request.depth, keys) for store in self.stores], axis=0).astype(np.uint8)]
-
     def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
         """Look at some more of the layers `request.first` to `request.depth`; see `PartCheck`."""
         if not request.round:
             together = self.shares.layer_bytes // self.store.layout.bytes
             beside = others[0] if others else self.store.layout.empty(0)
-            self._check = PartCheck(self.store, self._copies, self._puzzle, request, session, beside, together)
+            self._check = PartCheck(self.store, self._copies, self.puzzle, request, session, beside, together)
         if self._check is None or not self._check.is_asked(request, session):
             raise PayloadError("this host has begun no check: it was started again")
         answer = self._check.go_on()
@@ -206,16 +189,36 @@ class Part:
             self._check = None
         return answer
 
+    def derive(self, request: HostRequest, session: str) -> list[Array]:
+        """Expand for a round as `expand` does, by the reference rules: [`HostExpanded`, how many successors, `unlike`].
+
+        For layers that are there: nothing of these is changed.
+        """
+        if not request.round:
+            self._abandon()
+            self._rules = self._rules or Rules(self.puzzle, request.manifest["puzzle"], self._threads.workers)
+            self._step = HostStep(self, request, session, Mark(request.depth, b""), self._rules)
+            self._rules.begin()
+        step = self._asked(request, session)
+        if self._rules is None:
+            raise PayloadError("a request is not readable: nothing is derived for it")
+        step.expand(request.round_seconds)
+        return [as_array(asdict(step.told())), np.array([self._rules.found]), self._rules.unlike]
+
+    def compare(self, request: HostRequest, session: str) -> list[Array]:
+        """The figures of what was derived, less what is known, as of a layer that is merged; nothing is changed."""
+        step = self._asked(request, session)
+        figures = step.compare(request.expected)
+        step.close(clear=True)
+        self._step = None
+        if request.last:
+            self.end_rules()
+        return [as_array(asdict(figures))]
+
     @property
     def stores(self) -> list[RunStore]:
-        """That of the own ranges, and that of the copies, if there are any."""
+        """Those of the own ranges, and of the copies, if there are any."""
         return [self.store] if self._copies is None else [self.store, self._copies]
-
-    def _value(self, name: bytes) -> bytes:
-        found = next(filter(None, (store.read(BLOCKS, name) for store in self.stores)), None)
-        if found is None:
-            raise DamagedError("a block that a host has listed is not there any more")
-        return found
 
     # The run that goal distances belong to
 
@@ -252,8 +255,8 @@ class Part:
         """The own keys that layer `depth` must not have, those of the layer before it first."""
         if not depth:
             return []
-        if self._puzzle.undirected:
-            return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
+        if self.puzzle.undirected:
+            return self._before(depth)
         store = self.store
         if self._older is None:
             self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
@@ -263,10 +266,12 @@ class Part:
         self._older_depth = depth - 1
         return [self.layer(depth - 1), *self._older.layers()]
 
-    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
-        """The step that makes layer `depth`, a sample of what it expands looked at."""
-        puzzle = self._puzzle if self.within is None else moves_within(self._puzzle, depth)
-        source, known = self.source(depth), self.known(depth)
+    def step_of(self, exchange: Exchange, depth: Depth, rules: Puzzle | None) -> RangeStep:
+        """The step that makes layer `depth`, or makes it again by `rules`, a sample of what it expands looked at."""
+        puzzle = rules or (self.puzzle if self.within is None else moves_within(self.puzzle, depth))
+        # The older keys of a directed puzzle are those of its last layer by now.
+        known = self.known(depth) if rules is None else self._before(depth)
+        source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
         keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
@@ -275,6 +280,11 @@ class Part:
         is_short = source.size * sample.seconds_each < _SHORT_SECONDS
         threads = CallingThread(self._threads.spare) if is_short else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
+
+    def _before(self, depth: Depth) -> list[Layer]:
+        """The layers that layer `depth` has none of, one by one, the one before it first."""
+        first = max(0, depth - 2) if self.puzzle.undirected else 0
+        return [self.layer(each) for each in range(depth - 1, first - 1, -1)]
 
     def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""
@@ -312,6 +322,12 @@ class Part:
         if request.base and self.within is None:
             raise PayloadError("the run that the goal distances belong to has moved")
         return self._step
+
+    def end_rules(self) -> None:
+        """End the processes that follow the rules of the puzzle, if there are any."""
+        if self._rules is not None:
+            self._rules.close()
+            self._rules = None
 
     def _abandon(self) -> None:
         for under_way in (self._step, self._transfer):

@@ -17,10 +17,11 @@ from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; send blocks to other
-#: hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check layers; let go.
+#: hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check layers; make one again by
+#: the reference rules, and say what it is; let go.
 HOST_TASKS = (
     "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-send", "host-receive", "host-settle",
-    "host-index", "host-give", "host-find", "host-check", "host-leave",
+    "host-index", "host-give", "host-find", "host-check", "host-derive", "host-compare", "host-leave",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
@@ -40,6 +41,7 @@ class HostRequest:
     merged is committed every `commit_seconds`.
     Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1. Where
     these layers are checked, `sample` keys of each are chosen by `seed`.
+    `last` says that no other layer is made again by the rules.
     Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
     """
 
@@ -63,6 +65,7 @@ class HostRequest:
     seed: int = 0
     sample: int = 0
     base: dict[str, Any] = field(default_factory=dict)
+    last: bool = False
 
     @property
     def cuts(self) -> Partition:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
 from typing import Protocol
 
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.readers import Source
@@ -76,17 +77,20 @@ class Keeper(Protocol):
     def source(self, depth: Depth) -> Source:
         """The own keys that are expanded for layer `depth`."""
 
-    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
-        """The step that makes layer `depth` in the ranges of `exchange`."""
+    def step_of(self, exchange: Exchange, depth: Depth, rules: Puzzle | None) -> RangeStep:
+        """The step that makes layer `depth` in the ranges of `exchange`, or makes it again by `rules`."""
 
 
 class HostStep:
     """The making of the own part of layer `request.depth`, from `mark` on, in one attempt of one session.
 
+    With `rules` it is made again by them, and compared instead of merged.
     Raises `DamagedError` where the spill files are not as the mark says.
     """
 
-    def __init__(self, part: Keeper, request: HostRequest, session: str, mark: Mark) -> None:
+    def __init__(
+        self, part: Keeper, request: HostRequest, session: str, mark: Mark, rules: Puzzle | None = None
+    ) -> None:  # fmt: skip
         self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
         self._kept: tuple[Mark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
@@ -96,7 +100,7 @@ class HostStep:
         self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
-        self._ranges, self._mine = part.step_of(exchange, request.depth), mine
+        self._ranges, self._mine = part.step_of(exchange, request.depth, rules), mine
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
         self._all = part.source(request.depth).size
         if self._all:
@@ -191,6 +195,15 @@ class HostStep:
         made = record.size, record.goals, record.digest, record.stored_bytes
         told = HostMerged(*made, spilled, self._received, self._waited, [] if first else sizes)
         return told, held.pieces
+
+    def compare(self, expected: list[int]) -> HostMerged:
+        """The figures of the layer as it would be merged."""
+        self._await(expected)
+        for pieces in self._ranges.merge(0, lambda: False):
+            for piece in pieces:
+                self.mark = self.mark.plus(piece.summary, 0, 0)
+        made = self.mark.finished(0, None)
+        return HostMerged(made.size, made.goals, made.digest, 0, 0, self._received, self._waited)
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""
