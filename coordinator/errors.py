@@ -1,14 +1,13 @@
-"""What a user may ask of runs and not get.
+"""Errors of runs: requests that cannot be fulfilled.
 
-RunError (HakoiriError)
-├── UnknownRunError (LookupError)    no run, or several, by this name
-├── UnanswerableError (ValueError)   the run cannot answer this question, now or ever: says which run could
-├── MismatchError (ValueError)       a resume with another puzzle, version or parameters: says what differs
-├── OverBudgetError (MemoryError)    the layers in hand need more memory than is allowed
-├── UntrustedError                   a worker was wrong that had answered before
-└── ContradictionError               the puzzle breaks its own promise, e.g. a move that cannot be taken back
+RunError (HakoiriError) ├── UnknownRunError (LookupError)    no run, or several, by this name ├── UnanswerableError
+(ValueError)   the run cannot answer this question, now or ever: names a run that could ├── MismatchError (ValueError)
+a resume with another puzzle, version or parameters: names the difference ├── OverBudgetError (MemoryError)    the
+layers in hand need more memory than is allowed ├── UntrustedError                   a worker gave a wrong answer, and
+earlier answers of it were used └── ContradictionError               the puzzle breaks its own promise, e.g. a move that
+cannot be taken back
 
-StopRun is not an error: it carries the wish to stop through the search.
+StopRun is not an error: it ends the search on request.
 """
 
 from hakoiri.puzzles.errors import HakoiriError
@@ -16,35 +15,35 @@ from hakoiri.storage.ledger.manifest import Status
 
 
 class RunError(HakoiriError):
-    """The base of everything below."""
+    """The base class of the errors below."""
 
 
 class UnknownRunError(RunError, LookupError):
-    """A run was named that is not there, or not unique."""
+    """The named run does not exist, or the name is ambiguous."""
 
 
 class UnanswerableError(RunError, ValueError):
-    """This run cannot answer this question."""
+    """The run cannot answer this question."""
 
 
 class MismatchError(RunError, ValueError):
-    """A run would be continued as something that it is not."""
+    """A run would be resumed with another identity."""
 
 
 class OverBudgetError(RunError, MemoryError):
-    """More memory is needed than was allowed."""
+    """More memory is needed than is allowed."""
 
 
 class ContradictionError(RunError):
-    """What a puzzle does contradicts what it says of itself."""
+    """The puzzle's moves contradict its declared properties."""
 
 
 class UntrustedError(RunError):
-    """A worker was wrong, and earlier answers of it count."""
+    """A worker gave a wrong answer, and earlier answers of it were used."""
 
 
 class StopRun(Exception):  # noqa: N818  (no error)
-    """Leave the search now; the run becomes `status`."""
+    """Ends the search at once; the run gets the status `status`."""
 
     def __init__(self, status: Status, reason: str) -> None:
         super().__init__(reason)

@@ -1,13 +1,13 @@
-"""Certificates: what a deal, or any start of a puzzle, leads to, in a JSON file that anybody can derive again.
+"""Certificates: the layers reached from a deal, or any start of a puzzle, in a JSON file that anybody can verify.
 
     {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
      "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
      "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits}
 
 The layers are those of a run by layers, the digests those of `storage.layers.digest`. The figures of a deal come from a
-hunt, which searches in memory with other programs; a certificate is made only where both agree. Of another puzzle, or a
-run that is there already, they are those of the run: ``deal`` is the start, ``positions`` its configurations, ``moves``
-the depth of the nearest goal.
+hunt, which searches in memory with other programs; its certificate is made only if both agree. For another puzzle, or
+an existing run, the figures are those of the run: ``deal`` is the start, ``positions`` the number of configurations,
+``moves`` the depth of the nearest goal.
 """
 
 import json
@@ -37,7 +37,7 @@ from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.worker.deals.solving import DealFigures, answered, request
 from hakoiri.worker.tasks import do_task
 
-#: What tells the file of a certificate from the name of a run.
+#: Distinguishes the file of a certificate from the name of a run.
 SUFFIX = ".json"
 _VERSION = 1
 _MOST_BYTES = 1_000_000
@@ -45,12 +45,12 @@ _FIELDS = ("certificate", "puzzle", "options", "deal", "figures", "layers", "dig
 
 
 class CertificateError(RunError, ValueError):
-    """A file is no certificate."""
+    """A file is not a valid certificate."""
 
 
 @dataclass(frozen=True)
 class LayerDigest:
-    """How many positions a layer has, and their digest."""
+    """The number of positions of a layer, and their digest."""
 
     size: int
     digest: str
@@ -58,7 +58,7 @@ class LayerDigest:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a deal leads to."""
+    """The figures and layers reached from a deal."""
 
     puzzle: str
     options: Mapping[str, str]
@@ -69,14 +69,14 @@ class Certificate:
 
     @property
     def spec(self) -> PuzzleSpec:
-        """The puzzle, the deal being its start."""
+        """The puzzle, with the deal as its start."""
         return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
 
 
 def certify(
     spec: PuzzleSpec, figures: DealFigures, resources: Resources, control: Control, observer: Observer
 ) -> Certificate:
-    """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
+    """Return the certificate of a deal, by a run by layers; `ContradictionError` if the run's figures differ."""
     with _explored(spec, resources, control, observer, lambda _: []) as store:
         found = certificate_of(store)
         if found.figures != figures:
@@ -88,7 +88,7 @@ def certify(
 
 
 def certificate_of(store: RunStore) -> Certificate:
-    """The certificate of a run by layers; `UnanswerableError` for one that is of another kind, or not at its end."""
+    """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run."""
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.mode)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
     if not by_layers or spec.digest or spec.merge_mirrors:
@@ -104,7 +104,7 @@ def certificate_of(store: RunStore) -> Certificate:
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
-    """Write the file, in place of an older one; `NotWritableError` if that cannot be done."""
+    """Write the file, replacing an older one; `NotWritableError` if that fails."""
     fields = asdict(certificate)
     layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
     told = [("certificate", json.dumps(_VERSION))]
@@ -116,7 +116,7 @@ def write_certificate(certificate: Certificate, path: Path) -> None:
 
 
 def read_certificate(path: Path) -> Certificate:
-    """The certificate of a file, its form checked and nothing else; `CertificateError` names what is wrong."""
+    """Return the certificate in a file, with only its form checked; `CertificateError` names the fault."""
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -134,7 +134,7 @@ def read_certificate(path: Path) -> Certificate:
 
 
 def _checked(fields: Any) -> Certificate:
-    """A certificate of the fields of a file; ``ValueError`` that names the one that is wrong."""
+    """Return the certificate with the fields of a file; ``ValueError`` names the invalid field."""
     _require_names(fields, _FIELDS, "the file")
     _require(fields["certificate"] == _VERSION and _is_number(fields["certificate"]), f"certificate is not {_VERSION}")
     for name in ("puzzle", "deal"):
@@ -180,7 +180,7 @@ def _is_digest(value: Any, digits: int) -> bool:
 
 
 def verify_file(path: Path, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
-    """`verify_certificate` for that of a file."""
+    """Verify the certificate in a file, as `verify_certificate` does."""
     certificate = read_certificate(path)
     try:
         return verify_certificate(certificate, full, resources, control, observer)
@@ -191,12 +191,12 @@ def verify_file(path: Path, full: bool, resources: Resources, control: Control, 
 def verify_certificate(
     certificate: Certificate, full: bool, resources: Resources, control: Control, observer: Observer
 ) -> Report:
-    """Everything wrong with what a certificate says of its deal.
+    """Report everything wrong with a certificate.
 
-    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory,
-    if the puzzle has deals. IMPORTANT: no layer is made after the first that is not as certified, or a few bytes could
-    have any space explored. Raises `PuzzleError` where it names no start of a puzzle that has layers, `StopRun` when
-    `control` stops it.
+    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory
+    if the puzzle has deals. IMPORTANT: no layer is made after the first that differs, or a few bytes could cause any
+    space to be explored. Raises `PuzzleError` if the certificate does not name a start of a puzzle that has layers,
+    `StopRun` when `control` stops it.
     """
     if not _goes_by_layers(certificate.spec):
         raise PuzzleError(f"{certificate.puzzle} is a search tree, and certificates are of layers")
@@ -236,7 +236,7 @@ def _goes_by_layers(spec: PuzzleSpec) -> bool:
 
 
 def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
-    """What a certificate says otherwise of a layer."""
+    """Return the differences between a certificate and a layer."""
     if record.depth >= len(certificate.layers):
         return [f"the certificate has {len(certificate.layers)} layers, the deal has more"]
     layer = certificate.layers[record.depth]
@@ -249,7 +249,7 @@ def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
 
 
 def _compare_ends(certificate: Certificate, store: RunStore, report: Report) -> None:
-    """What is certified beyond the layers that there are, each of which is as certified."""
+    """Report differences in the number of layers and the digest; the layers made are as certified."""
     depth = store.state.depth
     if depth + 1 != len(certificate.layers):
         report.fault(f"the certificate has {len(certificate.layers)} layers, the deal has {depth + 1}")
@@ -281,7 +281,7 @@ def _explored(
     observer: Observer,
     unlike: Callable[[LayerRecord], list[str]],
 ) -> Iterator[RunStore]:
-    """A finished run by layers in a temporary directory; `StopRun` when `control` stops it, or a layer is `unlike`."""
+    """Yield a finished run by layers in a temporary directory; `StopRun` by `control`, or if a layer is `unlike`."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
         directory = make_run(Path(data), spec, "explore", {}, resources)
         try:

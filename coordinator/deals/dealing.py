@@ -1,4 +1,4 @@
-"""Deals from texts and files, for those who have many; how many searches of deals fit the memory side by side."""
+"""Deals from texts and files, and the number of deal searches that fit the memory at the same time."""
 
 from collections.abc import Iterator
 
@@ -17,12 +17,12 @@ COMMENT = ";"
 
 
 def has_sizes(kind: type[Puzzle]) -> bool:
-    """Whether a puzzle has deals by itself, of this size or that; elsewhere the start says what they are made of."""
+    """Return whether a puzzle has deals of several sizes; otherwise the start determines their pieces."""
     return issubclass(kind, Dealt) and bool(kind.size_option)
 
 
 def dealt(spec: PuzzleSpec) -> Dealt:
-    """The puzzle; `PuzzleError` for one that has no deals."""
+    """Return the puzzle; `PuzzleError` for one that has no deals."""
     puzzle = spec.build() if has_sizes(puzzle_class(spec.name, spec.digest)) else None
     if not isinstance(puzzle, Dealt):
         raise PuzzleError(f"{spec.name} has no deals; {names_of(has_sizes)} have")
@@ -32,10 +32,10 @@ def dealt(spec: PuzzleSpec) -> Dealt:
 
 
 def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
-    """The deals of a text: one a line, its rows joined by ``/``, or in as many lines as a deal has rows.
+    """Yield the deals of a text: one per line, its rows joined by ``/``, or on as many lines as a deal has rows.
 
-    The contest's number before them may be there or not, blank lines and comments too. `ConfigurationError` names the
-    deal that is wrong, and in it the row and the card.
+    A first line with their number is optional, as are blank lines and comments. `ConfigurationError` names the invalid
+    deal, its row and its card.
     """
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(COMMENT)]
@@ -54,7 +54,7 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
 
 
 def _announces(lines: list[str], rows: int) -> bool:
-    """Whether the first line says how many deals follow. One that is itself a deal may be all digits, too."""
+    """Return whether the first line is the number of deals. A deal may itself consist of digits, too."""
     return lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1)
 
 
@@ -67,9 +67,9 @@ def _deal_texts(lines: list[str], rows: int) -> list[str]:
 
 
 def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
-    """`resources` with no more threads than memory allows, should all searches reach the cap.
+    """Return `resources` with only as many threads as fit the memory if all searches reach the cap.
 
-    Raises `OverBudgetError` where the memory that is given does not allow a single one.
+    Raises `OverBudgetError` if the given memory does not allow a single one.
     """
     memory, needed = resources.memory, SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
     if resources.redis is None and memory is not None and needed > memory:

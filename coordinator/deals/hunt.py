@@ -1,4 +1,4 @@
-"""Hunts for hard deals: legs of annealing given to the workers, each with what it found durable as it lands."""
+"""Hunts for hard deals: legs of annealing computed by the workers; the result of each is durable when it arrives."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -25,13 +25,13 @@ from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
 LEG = "leg"
-#: Scores that are no record: one position, or no way to the goal.
+#: Scores too low for a record: one position, or no path to the goal.
 _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
 
 
 @dataclass(frozen=True)
 class HuntFigures(Figures):
-    """The best score (``None``: no record yet), the legs, the deals tried and the positions generated in all."""
+    """The best score (``None``: no record yet), and the totals of legs, deals tried and positions generated."""
 
     best_score: int | None = None
     legs: int = 0
@@ -40,17 +40,17 @@ class HuntFigures(Figures):
 
 
 def legs_of(ledger: Ledger) -> dict[int, hunt_plan.LegEnd]:
-    """How each leg ended, by number. `DamagedError` for a row that is none."""
+    """Return how each leg ended, by number. `DamagedError` for an invalid row."""
     return ResultRows(ledger, LEG).all(hunt_plan.LegEnd.of)
 
 
 def records_of(ledger: Ledger) -> list[hunt_plan.Record]:
-    """The records, each better than the one before. `DamagedError` as for `legs_of`."""
+    """Return the records, each better than the one before. `DamagedError` as for `legs_of`."""
     return hunt_plan.records_among(legs_of(ledger))
 
 
 class HuntDeals(RowsJob):
-    """A search for the hardest deal, for so many seconds or legs in all."""
+    """A search for the hardest deal, limited by total seconds or legs."""
 
     kernels = (load_solving_kernels, load_walking_kernels)
     figures = HuntFigures
@@ -96,7 +96,7 @@ class HuntDeals(RowsJob):
         self._best: hunt_plan.LegEnd | None = None
 
     def make_rows(self) -> None:
-        """Generation after generation, up to the limits. Legs on their way at a `StopRun` are lost."""
+        """Walk generation after generation, up to the limits. Legs in progress at a `StopRun` are lost."""
         generation = 0
         while self._goes_on(generation * self.plan.pool):
             self._follow(generation)
@@ -108,14 +108,14 @@ class HuntDeals(RowsJob):
         return HuntFigures(best, len(legs), sum(leg.tried for leg in legs), sum(leg.generated for leg in legs))
 
     def _goes_on(self, leg: int) -> bool:
-        """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
+        """Return whether to walk a leg; time counts only after a record, or a first cycle without one."""
         if self.most is not None:
             return leg < self.most
         begun = self._score == self._nothing and leg < hunt_plan.FIRST_CYCLE * self.plan.pool
         return begun or leg in self._standings or self.seconds_left > 0
 
     def _follow(self, generation: int) -> None:
-        """Walk the legs of a generation that are not there yet."""
+        """Walk the missing legs of a generation."""
         numbers = range(generation * self.plan.pool, (generation + 1) * self.plan.pool)
         missing = [number for number in numbers if number not in self._standings]
         if not missing:
@@ -134,7 +134,7 @@ class HuntDeals(RowsJob):
             self._land(missing[place], answered(result))
 
     def _remember_best(self, generation: int) -> None:
-        """Keep the leg that met the best deal of the full size: the first of several, in whatever order they landed."""
+        """Keep the leg with the best deal of the full size; ties go to the first, whatever the order of arrival."""
         pool = self.plan.pool
         if self._pool.moment(generation).size == self.puzzle.size:
             for number in range(generation * pool, (generation + 1) * pool):
@@ -147,7 +147,7 @@ class HuntDeals(RowsJob):
         return _NOTHING[self.plan.objective]
 
     def _best_before(self, leg: int | None) -> int:
-        """The best score of the legs before one, or of all: the same in whatever order they landed."""
+        """Return the best score of the legs before one, or of all, whatever their order of arrival."""
         known = (each for each in self._standings.values() if leg is None or each.leg < leg)
         return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
 
@@ -166,7 +166,7 @@ class HuntDeals(RowsJob):
             self.session.observer.note(f"record: {walked.best_score:,} {self.plan.objective}: {walked.best}")
 
     def verify(self, check: Check) -> None:
-        """The best record is derived again by a search by layers; with `full` every one."""
+        """Derive the best record again by a search by layers; with `full` every record."""
         legs = legs_of(self.store)
         records = hunt_plan.records_among(legs)
         check.report.count("legs", len(legs))

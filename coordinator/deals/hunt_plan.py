@@ -1,11 +1,11 @@
-"""What decides a hunt, and the pool of deals that it follows: the same for every number of workers and every stop.
+"""The plan of a hunt, and its pool of deals: independent of the number of workers and of interruptions.
 
-In each *generation* a leg of annealing sets out from each deal of the pool (`worker.deals.hunting`). A *cycle* of
-generations begins with random deals of two sizes less, whose positions are counted a hundred times as fast; a quarter
-of it later each deal is *grown* by one, and again after another quarter. Each of these stages is cooled down from
-hot to cold. Halfway through the last one the best deal of all cycles comes back into the pool. Each of the first cycles
+In each *generation* a leg of annealing begins at each deal of the pool (`worker.deals.hunting`). A *cycle* of
+generations begins with random deals two sizes smaller, whose positions are counted a hundred times as fast. After a
+quarter of the cycle each deal is *grown* by one size, and again after another quarter. Each of these stages is cooled
+from hot to cold. Halfway through the last one the best deal of all cycles returns to the pool. Each of the first cycles
 has twice as many generations as the one before, and longer legs, so that hunts of any length end well cooled. A hunt
-that is given a deal sets out from it in each cycle, without the smaller sizes.
+for a given deal begins each cycle with it, without the smaller sizes.
 """
 
 import math
@@ -25,27 +25,27 @@ from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 POOL, _MOST_POOL = 4, 256
 #: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
 FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
-#: A stage begins with so many sizes less than are asked for, the first ones for a quarter of the cycle each.
+#: The size of each stage, in sizes below the requested one; all but the last take a quarter of the cycle each.
 _SIZES_LESS = (2, 1, 0)
-#: After so many generations of a stage the best deal takes the place of the worst: more often leaves all deals alike.
+#: After this many generations of a stage the best deal replaces the worst: more often makes all deals alike.
 _SELECT_EVERY = 8
 #: At the begin of a cycle, when a deal has grown, at the end of each stage: in logarithms of positions, or in moves.
 #: A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
 _TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
     "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
 }  # fmt: skip
-#: Positions generated in a leg of such a size or a larger one: a second or two. Each size less takes half of it.
+#: From this size on a leg generates `_WORK` positions: a second or two. Each smaller size halves it.
 _FULL_SIZE = 7
-#: Cycles until legs are so long; each one before has half as much in its legs.
+#: The first cycle with legs of full length; each one before has legs half as long.
 _FULL_CYCLE = 3
 _WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
 CAP = 10_000_000
-#: How long a hunt goes on where nothing else is said.
+#: The default duration of a hunt.
 SECONDS = 600.0
 
 
 class Moment(NamedTuple):
-    """Where a generation is: in which cycle, of which size, grown or not, at which step of so many of its stage."""
+    """The position of a generation: its cycle, its size, whether it is grown, and its step of `length` in its stage."""
 
     cycle: int
     size: int
@@ -56,10 +56,10 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class LegEnd:
-    """How a leg ended: where the walk stands, the best deal that it met, how good both are, and what it took.
+    """The end of a leg: its last deal, the best deal that it met, the scores of both, and its work.
 
-    `seconds` are those of all sessions, `tried` and `generated` the leg's own. The best deal's `figures` are known
-    where it is better than all deals of earlier generations.
+    `seconds` are those of all sessions, `tried` and `generated` the leg's own. The best deal's `figures` are known if
+    it is better than all deals of earlier generations.
     """
 
     leg: int
@@ -78,14 +78,14 @@ class LegEnd:
 
     @classmethod
     def of(cls, leg: int, row: Mapping[str, Any]) -> "LegEnd":
-        """The inverse of `row`; ``KeyError`` or ``TypeError`` for one that is none."""
+        """Return the inverse of `row`; ``KeyError`` or ``TypeError`` for an invalid row."""
         figures = None if row["figures"] is None else DealFigures(**row["figures"])
         return cls(leg, **{**row, "figures": figures})
 
 
 @dataclass(frozen=True)
 class Record:
-    """A deal better than those of all legs before, with all its figures, and when it was found."""
+    """A deal better than those of all legs before, with all its figures, and the time when it was found."""
 
     score: int
     deal: str
@@ -96,7 +96,7 @@ class Record:
 
 
 def records_among(standings: Mapping[int, LegEnd]) -> list[Record]:
-    """The records, in the order of their legs: the same in whatever order these landed."""
+    """Return the records in the order of their legs, whatever their order of arrival."""
     records: list[Record] = []
     for number, leg in sorted(standings.items()):
         if leg.figures is not None and (not records or leg.best_score > records[-1].score):
@@ -106,10 +106,10 @@ def records_among(standings: Mapping[int, LegEnd]) -> list[Record]:
 
 @dataclass(frozen=True)
 class HuntPlan:
-    """What is hunted for.
+    """The objective and the limits of the search.
 
-    `pool` deals are followed at once, and so many workers can be kept busy. A leg ends when `work` positions are
-    generated; deals of `cap` positions are passed over.
+    `pool` deals are followed at once, which keeps as many workers busy. A leg ends when `work` positions are generated;
+    deals with more than `cap` positions are skipped.
     """
 
     objective: Objective = "positions"
@@ -120,7 +120,7 @@ class HuntPlan:
 
     @classmethod
     def made(cls, puzzle: Dealt, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
-        """That of a new hunt; `PuzzleError` where there is nothing to hunt for."""
+        """Return the plan of a new hunt; `PuzzleError` if the objective does not fit the puzzle."""
         require_within("seed", seed, 0, MOST_SEED)
         require_within("cap", cap, 1, MOST_POSITIONS)
         require_within("pool", pool, 1, _MOST_POOL)
@@ -133,7 +133,7 @@ class HuntPlan:
 
 
 def hunted(spec: PuzzleSpec) -> Dealt:
-    """The puzzle; `PuzzleError` if it has no deals that can be hunted for."""
+    """Return the puzzle; `PuzzleError` if it has no deals to hunt for."""
     puzzle = spec.build()
     if not isinstance(puzzle, Dealt) or not puzzle.hunted:
         known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
@@ -152,17 +152,17 @@ class DealPool:
 
     @classmethod
     def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
-        """That of a hunt; `ConfigurationError` for a start that is no deal. Where nothing grows, it says the pieces."""
+        """Return the pool of a hunt; `ConfigurationError` for an invalid start. If deals cannot grow, it is ignored."""
         return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
     def moment(self, generation: int) -> Moment:
-        """The cycle and stage of a generation, counted from 0."""
+        """Return the cycle and stage of a generation, counted from 0."""
         if self.start is None:
             return moment_of(generation, stages_of(self.puzzle))
         return moment_of(generation, [self.puzzle.size])._replace(grown=True)
 
     def leg(self, number: int, deals: Sequence[str], above: int) -> Leg:
-        """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
+        """Return leg `number`, counted from 0 over all generations; `deals` are the first deals of its generation."""
         generation, member = divmod(number, self.plan.pool)
         moment = self.moment(generation)
         heat, work = temperature(self.plan.objective, moment), self.plan.work >> max(0, _FULL_CYCLE - moment.cycle)
@@ -170,9 +170,9 @@ class DealPool:
         return Leg(deals[member], self.plan.objective, seed, heat, work, self.plan.cap, above)
 
     def deals(self, generation: int, before: Sequence[LegEnd], best: LegEnd | None = None) -> list[str]:
-        """What a generation begins with; `before` is how the one before it ended, by member.
+        """Return the deals that a generation begins with; `before` are the ends of the previous one, by member.
 
-        `best` is the leg that met the best deal of all before this generation.
+        `best` is the leg with the best deal of all before this generation.
         """
         puzzle, moment = self.puzzle, self.moment(generation)
         if self.start is not None and not moment.step:
@@ -203,13 +203,13 @@ class DealPool:
 
 
 def stages_of(puzzle: Dealt) -> list[int]:
-    """The sizes that a cycle goes through, the puzzle's own at the end."""
+    """Return the sizes of a cycle's stages, the puzzle's own last."""
     least = puzzle.sizes().least if puzzle.grows else puzzle.size
     return [puzzle.size - less for less in _SIZES_LESS if puzzle.size - less >= least]
 
 
 def moment_of(generation: int, stages: Sequence[int]) -> Moment:
-    """Where a generation is whose cycle goes through such sizes."""
+    """Return the position of a generation in cycles with these sizes."""
     cycle, length = 0, FIRST_CYCLE
     while generation >= length:
         generation -= length
@@ -223,7 +223,7 @@ def moment_of(generation: int, stages: Sequence[int]) -> Moment:
 
 
 def temperature(objective: Objective, moment: Moment) -> float:
-    """Falls geometrically from the first generation of a stage to its last."""
+    """Return the temperature, which falls geometrically from the first generation of a stage to its last."""
     hot, warm, cold = _TEMPERATURES[objective]
     begun = warm if moment.grown else hot
     return begun * math.exp(math.log(cold / begun) * moment.step / (moment.length - 1))

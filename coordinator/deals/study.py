@@ -1,4 +1,4 @@
-"""Studies: many random deals solved one by one on the workers, each durable, so that any stop costs little."""
+"""Studies: many random deals solved one by one on the workers; each is committed, so an interruption costs little."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -34,39 +34,39 @@ _SAMPLE = 16
 
 @dataclass(frozen=True)
 class StudyFigures(Figures):
-    """How many deals are solved of those that the limits ask for, and the positions generated."""
+    """The number of solved deals among those within the limits, and the positions generated."""
 
     deals_done: int = 0
     positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
 def kept_deals(study: Study, ledger: Ledger) -> dict[int, list[Deal]]:
-    """The deals that are finished, of those that the limits ask for: by size, in the order of their numbers."""
+    """Return the finished deals within the limits, by size, in the order of their numbers."""
     found = {size: ResultRows(ledger, study.named(size)).all(partial(Deal.of, size)) for size in study.sizes}
     return {size: [deal for number, deal in deals.items() if number < study.deals] for size, deals in found.items()}
 
 
 def missing_deals(study: Study, ledger: Ledger) -> dict[int, list[int]]:
-    """The numbers of the deals that are not there yet, by size."""
+    """Return the numbers of the missing deals, by size."""
     there = {size: set(ResultRows(ledger, study.named(size)).numbers()) for size in study.sizes}
     return {size: [number for number in range(study.deals) if number not in there[size]] for size in study.sizes}
 
 
 def deal_requests(study: Study, puzzle: Dealt, number: int) -> list[Arrays]:
-    """What is asked of the workers for one deal; where solutions are shortened, the shortest ones too."""
+    """Return the tasks of one deal; if solutions are shortened, also the one for the shortest solutions."""
     plan, start = study.plan, puzzle.start_of_deal(study.plan.seed, number)
     orders: list[SearchOrder] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
     return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
 
 
 def deal_of(study: Study, puzzle: Dealt, number: int, answers: dict[int, SolveResult]) -> Deal:
-    """What is kept of the searches of one deal."""
+    """Return the result of the searches of one deal."""
     plan, solved, shortest = study.plan, answers[0], answers.get(1)
     start = puzzle.start_of_deal(plan.seed, number)
     found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
     for which in study.conventions:
         goal, nearest = _goal(solved, which), _goal(shortest, which)
-        # Depth first, where all is to be seen, the fewest moves are known when it is, not before.
+        # In a depth-first search the fewest moves are known only after an exhaustive search, if one is wanted.
         if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
             found[which] = Solution(
                 len(goal.moves),
@@ -95,7 +95,7 @@ def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
 
 
 class StudyDeals(RowsJob):
-    """The first deals of a seed, solved, for each of some sizes."""
+    """Solves the first deals of a seed, for each of several sizes."""
 
     kernels = (load_solving_kernels,)
     figures = StudyFigures
@@ -127,13 +127,13 @@ class StudyDeals(RowsJob):
 
     @classmethod
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
-        """Not the size: one study has several."""
+        """Return all options but the size, because a study has several sizes."""
         size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
         return {name: value for name, value in puzzle.parameters.items() if name != size}
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Of a study that waits in the queue both the sizes that it waits for and the new ones, with the most deals."""
+        """Return the limits; a queued study keeps its sizes besides the new ones, and the most deals."""
         sizes = {*limits["sizes"], *waiting.get("sizes", ())}
         return {"sizes": sorted(sizes), "deals": max(limits["deals"], waiting.get("deals", 0))}
 
@@ -188,7 +188,7 @@ class StudyDeals(RowsJob):
         self.tell(Progress(self._found.deals_done, total, "deals", table))
 
     def verify(self, check: Check) -> None:
-        """Deals are searched again, with a sample of each size."""
+        """Search a sample of the deals of each size again."""
         study, found = self.study, kept_deals(self.study, self.store)
         for size, deals in found.items():
             chosen = [deals[place] for place in check.sample(len(deals), _SAMPLE, size)]

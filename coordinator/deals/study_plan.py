@@ -1,4 +1,4 @@
-"""What a study is to do: which puzzle and sizes, which deals of which seed, how each is searched, and up to where."""
+"""The plan of a study: puzzle and sizes, deals by seed, search strategy, and cap."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from hakoiri.puzzles.registry import names_of, puzzle_class
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.deals.solving import MOST_POSITIONS
 
-#: Increase them when deals or searches give other figures than before, or shortening.
+#: Increase them when deals or searches, or shortening, give other figures than before.
 _VERSION, _SHORTENING_VERSION = 2, 3
 DEALS, CAP = 1_000, 10_000_000
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """All that decides what is found of a deal: its seed, how it is searched, and after how many positions no more."""
+    """Everything that determines the result of a deal: the seed, the search, and the most positions."""
 
     seed: int = 1
     strategy: SearchOrder = "bfs"
@@ -33,7 +33,7 @@ class StudyPlan:
         return _SHORTENING_VERSION if self.shorten else _VERSION
 
     def check(self, kind: type[Dealt]) -> None:
-        """`PuzzleError` for a study that makes no sense."""
+        """Raise `PuzzleError` for an invalid study."""
         if self.strategy not in kind.orders:
             known = "|".join(kind.orders)
             raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", known))
@@ -51,7 +51,7 @@ class StudyPlan:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it stands: its plan, and its limits, the first `deals` of the seed for each of `sizes`."""
+    """A study: its plan, and its limits, the first `deals` of the seed for each of `sizes`."""
 
     puzzle: Dealt
     plan: StudyPlan
@@ -71,12 +71,12 @@ class Study:
         return tuple(self.puzzle.goal_names)
 
     def named(self, size: int) -> str:
-        """What a size is called: ``columns=4``. So is the table with its deals."""
+        """Return the name of a size, ``columns=4``, which is also that of the table with its deals."""
         return f"{self.puzzle.size_option}={size}"
 
 
 def dealt_class(name: str, digest: str = "") -> type[Dealt]:
-    """The class of a puzzle with deals; `PuzzleError` for another."""
+    """Return the class of a puzzle with deals; `PuzzleError` for another."""
     found = puzzle_class(name, digest)
     if not issubclass(found, Dealt) or not has_sizes(found):
         known = names_of(has_sizes)

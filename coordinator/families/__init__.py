@@ -1,1 +1,1 @@
-"""Studies of families: all boards of some pieces, and a puzzle of one size after another."""
+"""Studies of families: all boards with given pieces, and a puzzle of one size after another."""

@@ -1,4 +1,4 @@
-"""Studies of boards: the whole space of every mix of pieces, each mix and each large component given to the workers."""
+"""Studies of boards: the whole space of every mix of pieces; workers measure each mix and each large component."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,14 +36,14 @@ from hakoiri.worker.deals.solving import layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
 from hakoiri.worker.warm import load_family_kernels
 
-#: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.
+#: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.
 _BYTES = 400
 #: Mixes shown, and mixes that are derived again without ``--full``.
 _SHOWN, _SAMPLE = 8, 4
 
 
 class StudyBoards(RowsJob):
-    """All mixes of some pieces on a board, the whole space of each."""
+    """Measures the whole space of each mix of given pieces on a board."""
 
     kernels = (load_family_kernels,)
     figures = MixFigures
@@ -79,7 +79,7 @@ class StudyBoards(RowsJob):
         return self.plan.mixes()
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
-        """No more threads than may each hold a large mix; `OverBudgetError` where memory allows none."""
+        """Return as many threads as can each hold a large mix; `OverBudgetError` if none can."""
         memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
         if resources.redis is None and needed > memory:
             raise OverBudgetError(
@@ -92,7 +92,7 @@ class StudyBoards(RowsJob):
 
     def make_rows(self) -> None:
         missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
-        # The largest first, so that none is left over at the end.
+        # The largest first, so that no worker is still busy with one at the end.
         missing.sort(key=lambda mix: -self._mixes[mix].configurations)
         self._ask([(mix, None) for mix in missing])
         left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
@@ -120,7 +120,7 @@ class StudyBoards(RowsJob):
         self.tell(Progress(sum(whole), total, headline=mixes))
 
     def verify(self, check: Check) -> None:
-        """Mixes are measured again, a sample without `full`; ends of diameters are searched from by layers."""
+        """Measure mixes again, without `full` a sample; search from the ends of diameters by layers."""
         mixes, members = self._mixes, read_members(self.store)
         known = sorted(members)
         for mix in check.each([known[place] for place in check.sample(len(known), _SAMPLE, 0)], "mixes measured again"):
@@ -145,7 +145,7 @@ class StudyBoards(RowsJob):
             check.report.fault(f"{mix} has {found.components}, the run says {known.components}")
         puzzle = self.puzzle.member(mix.board)
         for component, (one, other) in enumerate(known.components.pair):
-            # Which of all pairs is met first depends on how one searches.
+            # The first pair found depends on the order of the search.
             if component and (one, other) == found.components.pair[component]:
                 continue
             layers, _ = layers_from(puzzle, puzzle.keys([one]), known.configurations + 1)
@@ -175,7 +175,7 @@ class StudyBoards(RowsJob):
         return first | own | widest | {"between": None if pair is None else "\n".join(pair)}
 
     def tables(self) -> list[Table]:
-        """The mixes with the greatest diameters, or with the hardest boards where there is a goal."""
+        """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""
         rows, what = self._mix_rows(), "moves" if self.plan.goal else "diameter"
         rows.sort(key=lambda row: -(row[what] or 0))
         for row in rows:
@@ -184,7 +184,7 @@ class StudyBoards(RowsJob):
         return [Table("mixes", rows[:_SHOWN], rest=left)] if rows else []
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each component of each mix, in order; what is not known, or not asked, is ``None``."""
+        """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""
         for number, member in sorted(read_members(self.store).items()):
             mix = self._mixes[number]
             yield from component_rows(mix, member, self.puzzle.member(mix.board))

@@ -1,4 +1,4 @@
-"""One member of a study of sizes: a run by layers, and the distances of all its configurations from each other."""
+"""One member of a study of sizes: a run by layers, and the distances between all its configurations."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ Found = tuple[list[int], int | None, int | None, int | None, str]
 
 
 def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> Found:
-    """What a run by layers finds of a member, gone on with where it lies in `data` already; `StopRun` by `control`."""
+    """Return the figures of a member's run by layers, resumed if it exists in `data`; `StopRun` by `control`."""
     directory = data / _RUN
     if not (directory / DATA_FILE).exists():
         make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
@@ -34,16 +34,16 @@ def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: 
 
 
 def _await_redis(resources: Resources, control: Control, observer: Observer) -> None:
-    """Each member has connections of its own, and Redis may be away when they are made."""
+    """Wait for Redis: each member makes connections of its own, and Redis may be unreachable at that time."""
     if resources.redis is not None:
-        # Here, because redis takes a tenth of a second to import.
+        # Imported here, because redis takes a tenth of a second to import.
         from hakoiri.coordinator.executors.redis_retry import await_redis
 
         await_redis(resources.redis, resources.tuning.patience, control, observer)
 
 
 def _distances(context: ComputeContext, store: RunStore) -> tuple[int | None, int | None, int | None]:
-    """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
+    """Return diameter, radius and pairs, by symmetry or else by searches; ``None`` if they exceed the memory."""
     try:
         found = DistancePolicy(store, context.puzzle, context.budget).measure(context, 0).record
     except (OverBudgetError, UnanswerableError) as error:

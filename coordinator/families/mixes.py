@@ -1,4 +1,4 @@
-"""Studies of boards: what to do, and what is known of each mix, as the run has it, summed up, and as rows of tables."""
+"""Studies of boards: the plan, and the results of each mix as stored, summed up, and as rows of tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,13 +16,13 @@ from hakoiri.worker.graphs.family import OPEN, Components, Member, MemberRequest
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
 _VERSION = 1
-#: A component of its own is the row of its mix's number times this, and its own.
+#: The row number of a component that is a task of its own: its mix's number times this, plus its own.
 ROOM = 1 << 12
 
 
 @dataclass(frozen=True)
 class BoardsPlan:
-    """The boards (`puzzles.families.mixes`), a goal ``2x2@4,2`` or none, and whether diametral pairs are counted."""
+    """The boards (`puzzles.families.mixes`), an optional goal ``2x2@4,2``, and whether diametral pairs are counted."""
 
     size: str
     pieces: str
@@ -32,7 +32,7 @@ class BoardsPlan:
     boards_version: int = _VERSION
 
     def mixes(self) -> list[Mix]:
-        """Every mix; `PuzzleError` for a plan that makes no sense."""
+        """Return every mix; `PuzzleError` for an invalid plan."""
         if self.boards_version != _VERSION:
             raise PuzzleError(
                 f"this is version {_VERSION} of studies of boards, the run was made by {self.boards_version}"
@@ -47,13 +47,13 @@ class BoardsPlan:
         return Boards.parse(self.size, self.pieces, self.empty)
 
     def asked(self, mix: Mix, component: int | None = None) -> MemberRequest:
-        """Return the task of a mix, or of one of its components, for the workers."""
+        """Return the workers' task for a mix, or for one of its components."""
         goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
         return MemberRequest(mix.board, goal, self.pairs, component)
 
 
 def family_of(spec: PuzzleSpec) -> Family:
-    """The puzzle; `PuzzleError` for one whose start is no board."""
+    """Return the puzzle; `PuzzleError` for one whose start is not a board."""
     puzzle = spec.build()
     if not isinstance(puzzle, Family):
         raise PuzzleError(f"{spec.name} is no family; {names_of(lambda kind: issubclass(kind, Family))} is")
@@ -62,7 +62,7 @@ def family_of(spec: PuzzleSpec) -> Family:
 
 @dataclass(frozen=True)
 class MixFigures(Figures):
-    """How many mixes there are and how many are done, and what these have.
+    """The number of mixes, the number of measured ones, and totals over these.
 
     `isolated` is the number of components that are single configurations, `diameter` the largest known.
     """
@@ -77,17 +77,17 @@ class MixFigures(Figures):
 
 
 def read_members(ledger: Ledger) -> dict[int, Member]:
-    """What is known of each mix, by its number, components that were tasks of their own filled in."""
+    """Return the results of each mix by number, including components that were tasks of their own."""
     found, more = (ResultRows(ledger, table).all(lambda _, row: member_of(row)) for table in (MIXES, COMPONENTS))
     for number, member in more.items():
-        # That of a mix which a repair has forgotten waits until the mix is measured again.
+        # A component of a mix that a repair has erased waits until the mix is measured again.
         if (mix := number // ROOM) in found:
             found[mix] = replace(found[mix], components=filled(found[mix].components, member.components))
     return found
 
 
 def filled(known: Components, more: Components) -> Components:
-    """`known`, and of some components diameter and pairs."""
+    """Return `known` with the diameters and pairs of `more` components."""
     diameter, pair, pairs = list(known.diameter), list(known.pair), list(known.pairs)
     for place, number in enumerate(more.number):
         diameter[number], pair[number], pairs[number] = more.diameter[place], more.pair[place], more.pairs[place]
@@ -95,7 +95,7 @@ def filled(known: Components, more: Components) -> Components:
 
 
 def counted_of(mixes: int, members: Mapping[int, Member]) -> MixFigures:
-    """The figures of a study so far."""
+    """Return the figures of a study so far."""
     known = [member.components for member in members.values()]
     return MixFigures(
         mixes,
@@ -109,7 +109,7 @@ def counted_of(mixes: int, members: Mapping[int, Member]) -> MixFigures:
 
 
 def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
-    """What a study says of a mix: of its components together, and of the one with the greatest diameter."""
+    """Return the row of a mix: the totals over its components, and the component with the greatest diameter."""
     known, puzzle = member.components, family.member(mix.board)
     widest = max(range(len(known.number)), key=lambda place: (known.diameter[place], -place))
     far = max(range(len(known.number)), key=lambda place: (known.moves[place], -place))
@@ -131,7 +131,7 @@ def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
 
 
 def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
-    """A row for each component of a mix."""
+    """Yield a row for each component of a mix."""
     known = member.components
     for place, component in enumerate(known.number):
         one, other = (puzzle.render(key) for key in known.pair[place])

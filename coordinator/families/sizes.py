@@ -1,7 +1,7 @@
 """Studies of sizes: the same puzzle for one size after another, its layers, depth, diameter, radius and pairs.
 
-Each member is a run by layers in a folder of the study's own, driven as any other: a stop or a kill costs what it costs
-there. What is found of it becomes a row of the study, and the folder goes.
+Each member is a run by layers in a folder of the study, driven like any other, so interruptions cost as little. Its
+results become a row of the study, and the folder is deleted.
 """
 
 import shutil
@@ -29,7 +29,7 @@ from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
 
 SIZE = "size"
-#: A size has fewer members.
+#: Greater than the number of members of any size.
 _ROOM = 64
 #: Members up to so many configurations are derived again without ``--full``.
 _SAMPLE = 50_000
@@ -38,7 +38,7 @@ _FOLDER = "members"
 
 @dataclass(frozen=True)
 class SizesFigures(Figures):
-    """How many members are done of those that the limits ask for, and their configurations together."""
+    """The number of members within the limits, the number of measured ones, and their configurations together."""
 
     members: int = 0
     members_done: int = 0
@@ -47,7 +47,7 @@ class SizesFigures(Figures):
 
 @dataclass(frozen=True)
 class SizeRow:
-    """What is known of one member; ``None`` is open. `layers` are the sizes of its layers from the usual start."""
+    """The results of one member; ``None`` is unknown. `layers` are the sizes of its layers from the usual start."""
 
     size: int
     series: str
@@ -66,7 +66,7 @@ class SizeRow:
 
 
 def sized_class(spec: PuzzleSpec) -> type[Sized]:
-    """The class of a puzzle that has sizes; `PuzzleError` for another, or for options that a study of sizes sets."""
+    """Return the class of a puzzle with sizes; `PuzzleError` for another, or for options set by the study."""
     kind = puzzle_class(spec.name, spec.digest)
     if not issubclass(kind, Sized):
         known = names_of(lambda kind: issubclass(kind, Sized))
@@ -77,12 +77,12 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
 
 
 def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
-    """The members that are done, by their numbers."""
+    """Return the measured members, by number."""
     return ResultRows(ledger, SIZE).all(lambda _, row: SizeRow(**row))
 
 
 class StudySizes(RowsJob):
-    """The members of some sizes, one after another."""
+    """Measures the members of given sizes, one after another."""
 
     figures = SizesFigures
     row_noun = "sizes"
@@ -103,17 +103,17 @@ class StudySizes(RowsJob):
 
     @classmethod
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
-        """Not the sizes: one study has several."""
+        """Return all options but the sizes, because a study has several."""
         sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
         return {name: value for name, value in puzzle.parameters.items() if name not in sizes}
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        """Of a study that waits in the queue both the sizes that it waits for and the new ones."""
+        """Return the limits; a queued study keeps its sizes besides the new ones."""
         return {"sizes": sorted({*limits["sizes"], *waiting.get("sizes", ())})}
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
-        """All of them, which the runs of the members work with, too."""
+        """Return all resources, which the runs of the members use, too."""
         self._resources = resources
         return resources
 
@@ -135,14 +135,14 @@ class StudySizes(RowsJob):
 
     @cached_property
     def _members(self) -> dict[int, tuple[int, SizedMember]]:
-        """Every member that the limits ask for, by its number, with its size."""
+        """Every member within the limits, by number, with its size."""
         return {
             size * _ROOM + place: (size, member)
             for size in self.limits["sizes"] for place, member in enumerate(self.puzzle.members(size))
         }  # fmt: skip
 
     def asked(self) -> list[SizeRow]:
-        """What is known of the members that the limits ask for, in order."""
+        """Return the results of the members within the limits, in order."""
         return [row for number, row in sorted(read_rows(self.store).items()) if number in self._members]
 
     def _missing(self, done: Collection[int]) -> list[int]:
@@ -157,16 +157,16 @@ class StudySizes(RowsJob):
         return replace(spec, options={**spec.options, **member.options})
 
     def _measure(self, number: int) -> SizeRow:
-        """One member, by a run that is gone on with where it is there already."""
+        """Measure one member by a run, which is resumed if it exists."""
         (size, member), session = self._members[number], self.session
         folder = self.store.directory / _FOLDER / str(number)
         try:
             found = measure_member(folder, self._spec(member), self._resources, session.control, session.observer)
         except StorageError as error:
-            # Of the study, which alone the user knows.
+            # The hint names the study, because the user does not know the member's run.
             error.steps = (Step("repair" if isinstance(error, DamagedError) else "resume", self.store.directory.name),)
             raise
-        # It is another's, if the run is.
+        # If another process has taken over the run, the folder is in use by that process.
         require_held(self.store.directory)
         shutil.rmtree(folder.parent)
         return SizeRow(size, member.series, member.place, member.options, sum(found[0]), *found)
@@ -176,7 +176,7 @@ class StudySizes(RowsJob):
         shutil.rmtree(self.store.directory / _FOLDER, ignore_errors=True)
 
     def verify(self, check: Check) -> None:
-        """Members are measured again, without `full` those of up to 50,000 configurations."""
+        """Measure members again, without `full` only those of up to 50,000 configurations."""
         rows, members = read_rows(self.store), self._members
         again = [number for number, row in sorted(rows.items()) if check.full or row.configurations <= _SAMPLE]
         check.report.sampled = len(again) < len(rows)
@@ -193,12 +193,12 @@ class StudySizes(RowsJob):
         check.report.count("members")
         check.report.count("configurations", row.configurations)
         said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)
-        # What is open in the run may be found today.
+        # A value unknown in the run may be found now.
         if any(value not in (None, now) for value, now in zip(said, found, strict=True)):
             check.report.fault(f"{row.options} has {found}, the run says {said}")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        # The figures kept may be of other sizes: to ask for fewer of what is known does no work.
+        # The stored figures may be of other sizes: a request for fewer sizes does no work.
         known = self._counted(read_rows(self.store)).as_dict()
         return known | {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in self.asked()]}
 
@@ -214,17 +214,17 @@ class StudySizes(RowsJob):
 
 
 def _row(row: SizeRow) -> dict[str, Any]:
-    """A member in a table; ``None`` is open."""
+    """Return a member as a row of a table; ``None`` is unknown."""
     names = ("size", "configurations", "depth", "diameter", "radius", "pairs")
     options = " ".join(f"{name}={value}" for name, value in row.options.items())
     return {"member": options} | {name: getattr(row, name) for name in names}
 
 
 def b_files(rows: Iterable[SizeRow]) -> dict[str, str]:
-    """The tables in the form of OEIS b-files, a line ``n a(n)`` for each member, by the names of the files.
+    """Return the tables in the form of OEIS b-files, a line ``n a(n)`` for each member, by file name.
 
-    Members of one series follow each other by their place. ``layers`` are the rows of an irregular triangle, read one
-    after the other, numbered from 1. What is open is left out.
+    Members of one series are ordered by their place. ``layers`` are the rows of an irregular triangle, read one after
+    the other, numbered from 1. Unknown values are left out.
     """
     found: dict[str, list[str]] = {}
     for row in sorted(rows, key=lambda row: (row.series, row.place)):

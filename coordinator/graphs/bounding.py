@@ -1,4 +1,4 @@
-"""Runs of eccentricities: those of a component of a finished run, bounded until they, or the greatest, are known."""
+"""Runs that find the eccentricities of a component of a finished run, by bounds until all or the greatest are known."""
 
 import hashlib
 import time
@@ -30,7 +30,7 @@ from hakoiri.worker.tasks import Array
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 MODE = "eccentricities"
-#: What is proved is made durable so often, in seconds, unless that takes more than this part of the time.
+#: The interval between commits in seconds, unless they take more than this part of the time.
 _KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
 #: Open intervals in a state, and rows of a table.
 _MOST_INTERVALS, _MOST_ROWS = 1_000, 20
@@ -38,10 +38,10 @@ _MOST_INTERVALS, _MOST_ROWS = 1_000, 20
 
 @dataclass(frozen=True)
 class EccentricityFigures(Figures):
-    """What is proved of a component of so many `configurations`.
+    """The proved facts about a component of `configurations` vertices.
 
-    `settled` is of how many the eccentricity is known; `diameter` and `radius` lie between two numbers. `open` is how
-    many eccentricities lie between which two, of the widest of these intervals.
+    `settled` is the number of known eccentricities; `diameter` and `radius` are intervals. `open` counts the unknown
+    eccentricities by interval, the widest first.
     """
 
     configurations: int = 0
@@ -52,7 +52,7 @@ class EccentricityFigures(Figures):
 
 
 def eccentricity_run(run: RunStore, puzzle: Puzzle, component: int) -> Derived:
-    """The run of the eccentricities of a component; its limit `every` is whether each is found, or the greatest."""
+    """Return the run of a component's eccentricities; its limit `every` requests all, else only the greatest."""
     return Derived(run, puzzle, MODE, component=component)
 
 
@@ -63,7 +63,7 @@ def bounds_of(derived: Derived) -> dict[str, Array]:
 
 
 def known_of(derived: Derived, component: int, every: bool) -> Diameter | None:
-    """What a run of a component's eccentricities has found, of `every` one, if it is there and has."""
+    """Return the result of a component's run of eccentricities, of `every` one, or ``None`` if it has none yet."""
     with derived.opened() as store:
         record = recorded_components(store).get(component) if store else None
         if store is None or record is None or (every and record.radius is None):
@@ -156,7 +156,7 @@ class EccentricityJob(Job):
         session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
 
     def repair(self, session: Session) -> None:
-        """Forget all that was proved, so that it is proved again."""
+        """Erase everything proved, so that it is proved again."""
         session.observer.note("looking for the eccentricities again")
         for database in (BEAM, COMPONENTS, PAIRS):
             self.store.erase(database)
@@ -176,7 +176,7 @@ class EccentricityJob(Job):
         }
 
     def tables(self) -> list[Table]:
-        """How many configurations have which eccentricity, or between which numbers those lie that are open."""
+        """Return the number of configurations per eccentricity, or per open interval."""
         if rows := EccentricityFigures.of(self.store.state).open:
             return [_table("open", rows, "Eccentricities that are open, the widest intervals first")]
         if self.store.state.status != "complete" or self._aim is not Aim.ALL:

@@ -1,4 +1,4 @@
-"""A set of configurations as a graph in memory, its moves found by distributed expansion."""
+"""A set of configurations as a graph in memory; its moves are found by distributed expansion."""
 
 import numpy as np
 
@@ -16,25 +16,24 @@ from hakoiri.worker.tasks import Array
 
 #: Vertices are numbered by signed integers of 32 bits.
 MOST_VERTICES = int(np.iinfo(np.int32).max)
-#: A list of keys while it is sorted, in copies of it.
+#: The memory of sorting a list of keys, in copies of the list.
 _COPIES = 3
 
 
 def run_keys(context: ComputeContext, run: RunStore) -> Keys:
-    """All configurations of a finished run, in order."""
+    """Return all configurations of a finished run, in order."""
     count = sum(record.size for record in run.layer_records())
     context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
     return sort_keys(np.concatenate([run.layout.empty(0), *map(run.layer, range(run.state.depth + 1))]))
 
 
 def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Graph:
-    """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
+    """Return the simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
-    An edge has the direction of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
-
-    Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
-    `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken
-    back although the puzzle says so; `OverBudgetError` if the graph is too large; `StopRun` if the context says so.
+    An edge has the direction of its move; in an undirected puzzle each has its counterpart. Targets are sorted. Loops
+    are left out and duplicate moves count once. Moves that leave `keys` are left out, unless `closed` promises that
+    there are none. Raises `ContradictionError` if there are, or if a move of an undirected puzzle cannot be taken back;
+    `OverBudgetError` if the graph is too large; `StopRun` if the context requests it.
     """
     if len(keys) > MOST_VERTICES:
         raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")

@@ -1,9 +1,9 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
-The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by
-a search per component (`coordinator.spaces.joining`). Then each is measured: its moves are looked at once more, so that
-no process ever holds those of more than a chunk, or one component. Each step is committed; what is on disk is not
-computed again.
+The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by a
+search per component (`coordinator.spaces.joining`). Then each is measured, which derives its moves once more. So a
+process holds the moves of at most one chunk or one component. Each step is committed; what is on disk is not computed
+again.
 """
 
 from collections.abc import Iterator
@@ -28,17 +28,16 @@ from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, read_slab, recorded_components, stage_component
 
-#: A configuration's label, and its place among those of its component: besides two copies of its key.
+#: Bytes of a configuration besides two copies of its key: its label and its place in its component.
 _ORDER_BYTES = 12
 
 
 @dataclass(frozen=True)
 class CensusFigures(Reached):
-    """What a census has found: the moves between configurations, the components, and how many have their records.
+    """The figures of a census: moves between configurations, components, and components with a record.
 
-    Of a directed puzzle they are weak components, which have no distances.
-
-    `start_component` is the one that holds the puzzle's start. ``None`` is not known yet.
+    In a directed puzzle they are weak components, which have no distances. `start_component` is the one that contains
+    the puzzle's start. ``None`` is not known yet.
     """
 
     edges: int | None = None
@@ -48,7 +47,7 @@ class CensusFigures(Reached):
 
     @property
     def moves(self) -> float:
-        """The mean number of moves of a configuration."""
+        """The mean number of moves per configuration."""
         return 2 * (self.edges or 0) / max(1, self.configurations)
 
 
@@ -59,11 +58,11 @@ class Census:
         self._session, self._store, self._context = session, session.store, session.context
         self._state = self._store.state
         self._found = CensusFigures.of(self._state)
-        #: Which components are measured, as the plan has it.
+        #: The components to measure, by the plan.
         self._wanted = str(self._store.manifest.plan.get(DIAMETERS, ALL))
 
     def run(self) -> None:
-        """Count until every component is measured. Commits as it goes; raises as `explore` does."""
+        """Count until every component is measured. Commits along the way; raises as `explore` does."""
         if self._state.depth < 0:
             self._list()
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
@@ -106,19 +105,19 @@ class Census:
         place = joining.slabs.places_of(puzzle.keys([puzzle.start]))
         start = None if place[0] == NOWHERE else int(joining.slabs.labels_at(place)[0])
         self._state = self._store.state
-        # A move that can be taken back is seen twice.
+        # Each move of an undirected puzzle is seen twice.
         self._commit(edges=joining.moves // (1 + puzzle.undirected), components=components, start_component=start)
         joining.finish()
 
     # Distances
 
     def _measured(self) -> Iterator[Diameter]:
-        """The records of all components that have none yet, and the diametral pairs of those that are wanted."""
+        """Yield the records of all components without one, with diametral pairs of the wanted ones."""
         slabs = Slabs(self._store)
         sizes = component_sizes(slabs)
         wanted = wanted_of(self._wanted, sizes)
         if not self._session.puzzle.undirected:
-            # Not all configurations of a component lead to each other: there are no distances.
+            # In a weak component not all configurations reach each other, so there are no distances.
             wanted = range(0)
         missing = set(range(len(sizes))) - set(recorded_components(self._store))
         if not missing.issubset(wanted):
@@ -126,7 +125,7 @@ class Census:
         yield from self._in_groups(slabs, sizes, sorted(missing.intersection(wanted)))
 
     def _in_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[Diameter]:
-        """Some components, the largest of them last where their graphs may not do."""
+        """Yield the distances of components `mine`; those that may not fit as graphs come last."""
         policy = self._policy = DistancePolicy(
             self._store, self._session.puzzle, self._context.budget, self._found.moves
         )
@@ -145,7 +144,7 @@ class Census:
                 yield from self._in_memory(slabs, sizes, [component])
 
     def _in_memory(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[Diameter]:
-        """Some components, the keys of as many as fit in memory at a time beside the graph of one."""
+        """Yield the distances of components `mine`, with as many keys at a time as fit beside one graph."""
         while mine:
             begin = mine[0]
             graph = int(self._policy.graph_bytes(sizes[begin]))
@@ -175,7 +174,7 @@ class Census:
 
 
 def census_digest(store: RunStore) -> str:
-    """The digest of a finished census: of all keys, their labels if it has any, each component's record and pairs."""
+    """Return the digest of a finished census: of all keys, labels if any, and each component's record and pairs."""
     keys = store.layer_record(0)
     slabs = 0 if CensusFigures.of(store.state).components is None else -(-keys.size // SLAB)
     labels = (read_slab(store, slab).astype(">u4").tobytes() for slab in range(slabs))

@@ -1,15 +1,15 @@
-"""The way in which the distances of components are found: one choice for API, command line, page, studies, censuses.
+"""The method for the distances of components: one choice for API, command line, page, studies, censuses.
 
-``SYMMETRY``  A search by layers from each kind of configurations (`coordinator.graphs.symmetry`), if there are at most
-              64 kinds. In a census only where not all diametral pairs can be listed: the graph gives them all.
+``SYMMETRY``  A search by layers from each kind of configuration (`coordinator.graphs.symmetry`), if there are at most
+              64 kinds. In a census only if not all diametral pairs can be listed: the graph gives them all.
 ``EACH``      A search from every vertex, many small components in one task (`worker.graphs.closed`): up to 2,000.
 ``GRAPH``     The graph in memory, and searches until all that is wanted is known (`coordinator.graphs.eccentricities`).
               The 25,955 configurations of Hakoiri-musume's start take some 130 searches instead of 25,955.
 ``RUN``       The same as a run of its own, which is kept and resumed (`coordinator.graphs.bounding`): from 60,000 on,
-              where a census is asked for more than it keeps, or a search for anything. If not every eccentricity is
-              wanted it ends when the bounds of the diameter meet; an interval is never passed off as the diameter.
+              for more distances than a census stores, or for any of a search. If not every eccentricity is wanted it
+              ends when the bounds of the diameter meet; an interval is never returned as the diameter.
 
-Verification has other ways, for it trusts neither kernels nor what the puzzle says of symmetries.
+Verification uses other methods, because it trusts neither kernels nor the puzzle's symmetries.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,16 +40,16 @@ from hakoiri.worker.graphs.closed import Figures
 from hakoiri.worker.graphs.searches import Offsets, Vertices
 from hakoiri.worker.tasks import Arrays
 
-#: From so many configurations on a component asked for is measured by a run of its own.
+#: A requested component with at least this many configurations is measured by a run of its own.
 RUN_FROM = 60_000
-#: Ends of diametral pairs times configurations: up to here all pairs are listed, in seconds; beyond it some are kept.
+#: Ends of diametral pairs times configurations: up to this all pairs are listed, in seconds; beyond it only some.
 _MOST_STEPS = 2_500_000_000
 #: Configurations whose moves are derived again in some seconds, and steps along moves that take two hours and more.
 _MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
 
 
 class Way(Enum):
-    """The ways to find distances. Verification takes ``ENDS``: searches from the stored ends."""
+    """The methods to find distances. Verification uses ``ENDS``: searches from the stored ends."""
 
     SYMMETRY = auto()
     EACH = auto()
@@ -59,7 +59,7 @@ class Way(Enum):
 
 
 class DistancePolicy:
-    """Decides for the components of a run; `moves` are those of a configuration on average, given for a census only."""
+    """Chooses the method for the components of a run; `moves` is the mean per configuration, for a census only."""
 
     def __init__(self, run: RunStore, puzzle: Puzzle, budget: Budget, moves: float | None = None) -> None:
         self._run, self._puzzle, self._budget = run, puzzle, budget
@@ -73,7 +73,7 @@ class DistancePolicy:
         return sum(record.size for record in self._run.layer_records())
 
     def way(self, component: int, control: Control, apart: bool) -> Way:
-        """The way for a component of a finished run; `apart` says that it may be a run of its own."""
+        """Return the method for a component of a finished run; `apart` allows a run of its own."""
         size = self.size(component)
         if self.may_be_symmetry(size) and self.kinds(component, control):
             return Way.SYMMETRY
@@ -82,7 +82,7 @@ class DistancePolicy:
         return Way.EACH if size < self._budget.tuning.searched_alone_from else Way.GRAPH
 
     def may_be_symmetry(self, size: int) -> bool:
-        """Return whether few kinds would settle a component of this size, which takes a look at all of it."""
+        """Return whether a component of this size may have few kinds; only reading all of it tells."""
         return self._knows_kinds and not (self._census and self.lists_all(size))
 
     @cached_property
@@ -90,7 +90,7 @@ class DistancePolicy:
         return self._puzzle.orbits(self._puzzle.keys([self._puzzle.start])) is not None
 
     def kinds(self, component: int, control: Control) -> Kinds | None:
-        """The kinds of a component's configurations, if there are few."""
+        """Return the kinds of a component's configurations, if there are few."""
         if component not in self._kinds:
             self._kinds[component] = kinds_among(self._puzzle, self._blocks(component, control))
         return self._kinds[component]
@@ -101,7 +101,7 @@ class DistancePolicy:
         return chain.from_iterable(map(self._run.blocks, range(self._run.state.depth + 1)))
 
     def lists_all(self, size: int) -> bool:
-        """Whether the graph does for sure, before the periphery is known.
+        """Return whether the graph surely gives all pairs, before the periphery is known.
 
         Maps give all diametral pairs from those of a few; with kinds alone every configuration may be an end.
         """
@@ -111,23 +111,23 @@ class DistancePolicy:
         return self._lists(size, size, size * size // 2) if alone else self._fits(size)
 
     def _lists(self, size: int, ends: int, pairs: int) -> bool:
-        """Return whether to list so many pairs by a search from each end: it must fit in memory and take seconds."""
+        """Return whether to list `pairs` by a search from each end: it must fit in memory and take seconds."""
         return size * ends <= _MOST_STEPS and self._fits(size, pairs)
 
     def _fits(self, size: int, pairs: int = 0) -> bool:
-        """Return whether the memory suffices to measure a component of this size and to list so many pairs."""
+        """Return whether the memory suffices to measure a component of this size and to list `pairs`."""
         return self.bytes_of(size) + pairs * bytes_of_pair(self._puzzle.layout) <= self._budget.memory
 
     def bytes_of(self, size: int) -> float:
-        """The least memory to measure a component of this size by its graph; the graph alone needs less."""
+        """Return the least memory to measure a component of this size by its graph; the graph needs less."""
         return size * (self._puzzle.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
 
     def graph_bytes(self, size: int) -> float:
-        """The memory that its graph takes while that is built."""
+        """Return the memory to build the graph of a component of this size."""
         return size * (2 * (self._puzzle.layout.bytes + 2 + 4 * self._moves) + 8)
 
     def by_symmetry(self, context: ComputeContext, component: int, size: int) -> Diameter | None:
-        """The distances of a component by its kinds; ``None`` where the graph gives them, or must."""
+        """Return the distances of a component by its kinds; ``None`` if the graph gives them, or must."""
         kinds = self.kinds(component, context.control) if self.may_be_symmetry(size) else None
         found = by_symmetry(context, self._run, component, kinds) if kinds else None
         if found is None or not self._census:
@@ -135,14 +135,14 @@ class DistancePolicy:
         return None if self._lists(size, found.record.periphery or 0, found.record.pair_count or 0) else found
 
     def measure(self, context: ComputeContext, component: int, every: bool = False) -> Diameter:
-        """The exact distances of a component of a finished run, here and now."""
+        """Return the exact distances of a component of a finished run, computed in this process."""
         found = self.by_symmetry(context, component, self.size(component))
         return found or measure_graph(context, component_keys(context, self._run, component), component, every)
 
     def way_to_verify(self, record: ComponentRecord, full: bool, fits: bool) -> Way:
-        """The way for a component of a census; `fits` says whether its moves by the reference rules fit the memory.
+        """Return the method for a component of a census; `fits`: its reference moves fit the memory.
 
-        Where only some pairs are stored it was measured by symmetry.
+        If only some pairs are stored, it was measured by symmetry.
         """
         size, listed = record.size, record.pair_count == len(read_pairs(self._run, record.component))
         if full:
@@ -153,7 +153,7 @@ class DistancePolicy:
 
 
 def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:
-    """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
+    """Return the configurations of a component of a finished run, in order; `UnanswerableError` if it has none."""
     keys = run.layout.empty(0)
     if kind_of(run.manifest.mode).from_start:
         keys = keys if component else run_keys(context, run)
@@ -167,7 +167,7 @@ def component_keys(context: ComputeContext, run: RunStore, component: int) -> Ke
 
 
 def measure_graph(context: ComputeContext, keys: Keys, component: int = 0, every: bool = False) -> Diameter:
-    """The exact distances of a component, its graph in memory: `every` eccentricity, or those of its ends."""
+    """Return the exact distances of a component by its graph in memory: `every` eccentricity, or the ends'."""
     aim = Aim.ALL if every else Aim.ENDS
     context.tell(Progress(unit="", headline="building the graph"))
     solver = EccentricitySolver(context, keys, build_graph(context, keys))
@@ -182,7 +182,7 @@ def part_name(component: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The keys of the components from number `base` on, which lie in order, those of each in their order.
+    """The keys of the components from number `base` on, in order, and within each component in order.
 
     Component ``base + c`` has ``keys[firsts[c] : firsts[c + 1]]``.
     """
@@ -195,19 +195,19 @@ class Ordered:
         return int(self.firsts[component + 1 - self.base] - self.firsts[component - self.base])
 
     def part(self, part: range) -> tuple[Keys, Offsets]:
-        """The keys of some neighbouring components, and where each begins."""
+        """Return the keys of neighbouring components, and the index at which each begins."""
         firsts = self.firsts[part.start - self.base : part.stop + 1 - self.base]
         return self.keys[firsts[0] : firsts[-1]], firsts[:-1] - firsts[0]
 
 
 def in_order(keys: Keys, labels: Labels, base: int = 0) -> Ordered:
-    """Increasing `keys` by their components, which `labels` numbers from 0 on; 0 is called `base`."""
+    """Return increasing `keys` grouped by their components, which `labels` numbers from 0 on, 0 being `base`."""
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
     return Ordered(keys[np.argsort(labels, kind="stable")], firsts, base)
 
 
 def measure_each(context: ComputeContext, ordered: Ordered, components: list[int]) -> Iterator[Diameter]:
-    """The distances of some components, the largest first, whose graphs fit in memory."""
+    """Yield the distances of components whose graphs fit in memory, the largest first."""
     least = context.tuning.searched_alone_from
     sizes = {component: ordered.size(component) for component in components}
     large = [component for component in components if sizes[component] >= least]
@@ -227,9 +227,9 @@ def measure_each(context: ComputeContext, ordered: Ordered, components: list[int
 def batches(
     components: Iterable[int], sizes: Mapping[int, int] | Offsets, tuning: Tuning, most: int | None = None
 ) -> Iterator[range]:
-    """Consecutive components for one task: of about `most` vertices together, or whose searches take long enough.
+    """Yield consecutive components per task: about `most` vertices together, or enough work.
 
-    A large one is a task of its own.
+    A large component is a task of its own.
     """
     numbers = list(components)
     begin, work, size = 0, 0, 0

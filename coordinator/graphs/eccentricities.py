@@ -20,17 +20,17 @@ from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, na
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
 from hakoiri.worker.tasks import Array
 
-#: What is held of a vertex besides keys and graph: bounds, orders, and what is made of them on the way.
+#: Bytes of a vertex besides keys and graph: bounds, orders, and temporary copies.
 _BYTES = 80
 #: The same for each search under way, and for each 64 sources that it has.
 _BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
-#: The least that a vertex takes besides its key and two graphs.
+#: The least bytes of a vertex besides its key and two graphs.
 LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
 
-#: What a listed pair takes besides its keys, and how many copies of these there are while it is stored.
+#: Bytes of a listed pair besides its keys, and the number of copies of these while it is stored.
 _BYTES_OF_PAIR, _COPIES_OF_PAIR = 24, 4
 
-#: Of those that a puzzle says are alike so many are compared.
+#: The number of configurations compared with others of their orbit.
 _COMPARED = 8
 
 #: Pairs of vertices, each as one number: the first in the high 32 bits.
@@ -38,14 +38,14 @@ _Numbers = NDArray[np.int64]
 
 
 class EccentricitySolver:
-    """A connected graph, vertex v being ``keys[v]``, and what is proved of its eccentricities.
+    """Bounds of the eccentricities of a connected graph, vertex v being ``keys[v]``.
 
-    Searches go to the executor where the graph is large enough. Raises `OverBudgetError` where memory is too little.
+    Searches go to the executor if the graph is large enough. Raises `OverBudgetError` if the memory is too small.
     """
 
     def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
         self._context, self.keys, self._size = context, keys, len(keys)
-        #: How many searches go on at the same time, and from how many vertices each.
+        #: The number of searches at the same time, and of vertices that each begins from.
         self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
         self._order, evens = by_sides(graph, search_order(graph))
@@ -59,7 +59,7 @@ class EccentricitySolver:
         self._bounds = Bounds(graph, first, evens)
 
     def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
-        """How many searches at the same time, and from how many vertices each: as many as the memory is enough for."""
+        """Return how many searches run at the same time, and from how many vertices each, by memory."""
         budget, size = self._context.budget, self._size
         tasks = self._context.executor.workers if budget.distributes(size) else 1
         images = len(self._context.puzzle.symmetry_maps())
@@ -71,23 +71,23 @@ class EccentricitySolver:
         return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
 
     def _places(self, vertices: Vertices) -> Vertices:
-        """Where vertices in the order of the keys come in that of the graph."""
+        """Return the numbers in the graph of vertices numbered in the order of the keys."""
         places = np.empty(self._size, dtype=np.int32)
         places[self._order] = np.arange(self._size, dtype=np.int32)
         return places[vertices]
 
     def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
-        """Search until all that is wanted is proved.
+        """Search until everything in `aim` is proved.
 
-        `report` is called after every few searches, and may raise; by default it tells the progress. Raises `StopRun`,
-        and `ContradictionError` if what the puzzle says of orbits cannot be.
+        `report` is called after every few searches, and may raise; by default it reports progress. Raises `StopRun`,
+        and `ContradictionError` if the puzzle's orbits are impossible.
         """
         self._bounds.settle(aim, self._look, *self.plan, report or (lambda: self._context.tell(self.progress(aim))))
         if self._says_alike:
             self._compare_alike()
 
     def _compare_alike(self) -> None:
-        """Search from a few that nobody has searched from, because they are said to be like others."""
+        """Search from a few vertices that were not searched from because of their orbits."""
         alike = np.flatnonzero(self._bounds.first != np.arange(self._size))
         some = np.random.default_rng(0).permutation(alike)[:_COMPARED].astype(np.int32)
         chunks = [some] if len(some) else []
@@ -101,12 +101,12 @@ class EccentricitySolver:
         return [SearchResults(*arrays) for arrays in self._mapped("look", ([chunk, *known] for chunk in chunks))]
 
     def _mapped(self, task: str, chunks: Iterable[list[Array]]) -> list[list[Array]]:
-        """The results of a task on the graph, in order."""
+        """Return the results of a task on the graph, in order."""
         found = self._context.map_chunks(task, chunks, self._size, self._bounds.graph)
         return [result for _, result in sorted(found, key=itemgetter(0))]
 
     def progress(self, aim: Aim) -> Progress:
-        """Of how many vertices the eccentricity is known where all are wanted, and what is known of the diameter."""
+        """Return the number of known eccentricities if all are wanted, and the diameter's bounds."""
         lower, upper = self.bounds()
         told = interval_progress(int(lower.max()), int(upper.max()))
         if aim is not Aim.ALL:
@@ -115,29 +115,29 @@ class EccentricitySolver:
         return Progress(int(np.count_nonzero(lower == upper)), self._size, "eccentricities", headline)
 
     def bounds(self) -> tuple[Distances, Distances]:
-        """Lower and upper bounds in the order of the keys, in moves."""
+        """Return lower and upper bounds in the order of the keys, in moves."""
         found = np.empty((2, self._size), dtype=np.int32)
         found[:, self._order] = self._bounds.of_all()
         return found[0], found[1]
 
     def arrays(self) -> dict[str, Array]:
-        """What is proved, in the order of the keys, in as few bytes as will do."""
+        """Return everything proved, in the order of the keys, in the narrowest dtypes."""
         searched = np.empty(self._size, dtype=np.bool_)
         searched[self._order] = self._bounds.searched
         lower, upper = map(narrowed, self.bounds())
         return {"lower": lower, "upper": upper, "searched": np.packbits(searched)}
 
     def go_on(self, arrays: Mapping[str, Array]) -> None:
-        """Begin with what was proved before (`arrays`), if anything was."""
+        """Resume from earlier `arrays`, if there are any."""
         if arrays:
             self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
             searched = np.unpackbits(arrays["searched"], count=self._size)[self._order].astype(np.bool_)
-            # More may be alike than was known then: all of them are searched from, or none.
+            # The orbits may be larger than at that time: an orbit is searched completely or not at all.
             first = self._bounds.first
             self._bounds.searched[:] = ~np.isin(first, first[~searched])
 
     def found(self, component: int, aim: Aim) -> Diameter:
-        """What follows for component number `component` once `aim` is settled; all pairs, of a diameter alone one."""
+        """Return the distances of `component` once `aim` is settled, with all pairs; for a diameter one."""
         lower, upper = self.bounds()
         size, diameter, least = self._size, int(lower.max()), key_at(self.keys, 0)
         if aim is Aim.DIAMETER:
@@ -152,13 +152,13 @@ class EccentricitySolver:
         return Diameter(record, self.keys[pairs], self.keys[centre[:MOST_PAIRS]], counts)
 
     def _pairs(self, diameter: int) -> Vertices:
-        """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
+        """Return all pairs at the diameter: those of one vertex per orbit, and their images if known."""
         lower, _ = self._bounds.of_all()
         sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
         return self._in_order(_with_images(self._far(sources, diameter), self._images))
 
     def _far(self, sources: Vertices, distance: int) -> _Numbers:
-        """All pairs of a source and a vertex so far away, in search order, each once; nothing is farther away."""
+        """Return all pairs of a source and a vertex at `distance`, its greatest, in search order, each once."""
         chosen = np.zeros(self._size, dtype=np.bool_)
         chosen[sources] = True
         parts = self._cut(sources)
@@ -178,40 +178,40 @@ class EccentricitySolver:
         return np.array_split(sources, -(-len(sources) // self.plan[1]))
 
     def _in_order(self, pairs: _Numbers) -> Vertices:
-        """Pairs in search order as pairs in the order of the keys, the lesser first, in that order."""
+        """Return pairs in search order as sorted pairs in key order, the lesser vertex first."""
         renamed = _renamed(pairs, self._order)
         renamed.sort()
         return _as_pairs(renamed)
 
     def pairs_from(self, vertices: Vertices, distance: int) -> Vertices:
-        """All pairs so far apart that one of some vertices belongs to; they reach no farther."""
+        """Return all pairs at `distance` with one of `vertices`, whose eccentricity is not greater."""
         return self._in_order(self._far(self._places(vertices), distance))
 
     def exact(self, vertices: Vertices) -> Distances:
-        """The eccentricities of some vertices, by a search from each."""
+        """Return the eccentricities of given vertices, by a search from each."""
         nobody = np.zeros(self._size, dtype=np.bool_)
         looked = self._look(self._cut(self._places(vertices)), nobody)
         return np.concatenate([each.eccentricities for each in looked])
 
 
 def interval_progress(lower: int, upper: int) -> Progress:
-    """That the diameter lies between these, both included."""
+    """Return the progress that the diameter is in [lower, upper]."""
     return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
 
 
 def bytes_of_pair(layout: Layout) -> int:
-    """The memory that a diametral pair takes while all are listed and stored."""
+    """Return the memory of a diametral pair while all are listed and stored."""
     return _BYTES_OF_PAIR + 2 * _COPIES_OF_PAIR * layout.bytes
 
 
 def histogram(eccentricities: Array) -> dict[int, int]:
-    """How many of them have which value, in increasing order."""
+    """Return the number of eccentricities with each value, in increasing order."""
     values, counts = np.unique(eccentricities, return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def open_intervals(lower: Distances, upper: Distances) -> list[tuple[int, int, int]]:
-    """Between which numbers, both included, how many eccentricities lie that are not known; the widest first."""
+    """Return (lower, upper, number of unknown eccentricities), bounds included, the widest first."""
     unsettled = lower < upper
     bounds = lower[unsettled].astype(np.int64) << 32 | upper[unsettled]
     intervals, counts = (found.tolist() for found in np.unique(bounds, return_counts=True))
@@ -220,7 +220,7 @@ def open_intervals(lower: Distances, upper: Distances) -> list[tuple[int, int, i
 
 
 def _with_images(pairs: _Numbers, images: list[Vertices]) -> _Numbers:
-    """All images of some pairs, these included, each once."""
+    """Return all images of given pairs, these included, each once."""
     if not images:
         return pairs
     found = new = distinct(_renamed(pairs, np.arange(len(images[0]))))
@@ -232,7 +232,7 @@ def _with_images(pairs: _Numbers, images: list[Vertices]) -> _Numbers:
 
 
 def _renamed(pairs: _Numbers, names: NDArray[Any]) -> _Numbers:
-    """Pairs of other vertices, the lesser first: ``names[v]`` instead of v."""
+    """Return the pairs with ``names[v]`` instead of v, the lesser first."""
     one, other = names[pairs >> 32], names[pairs & 0xFFFFFFFF]
     return _numbers(np.minimum(one, other), np.maximum(one, other))
 
@@ -249,6 +249,6 @@ def _as_pairs(numbers: _Numbers) -> Vertices:
 
 
 def sorted_pairs(pairs: Vertices) -> Vertices:
-    """Pairs in increasing order."""
+    """Return the pairs in increasing order."""
     ordered: Vertices = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     return ordered

@@ -1,4 +1,4 @@
-"""Censuses: the whole space, its components and their exact distances."""
+"""The kind of run for censuses: the whole space, its components and their exact distances."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ _LARGEST_SHOWN = 6
 
 
 class Whole(Job):
-    """A census of every configuration that there is."""
+    """A census of all configurations of a puzzle."""
 
     has_graph = True
     kernels = (load_search_kernels, load_graph_kernels)
@@ -35,8 +35,8 @@ class Whole(Job):
     def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL
     ) -> Request:
-        """`diameters` says which components are measured (`coordinator.spaces.wanted`)."""
-        # All is what a plan means that says nothing.
+        """Return the requested run; `diameters` selects the components to measure (`coordinator.spaces.wanted`)."""
+        # A plan without this field means all.
         chosen = {} if diameters == ALL else {DIAMETERS: diameters}
         return Request(spec, {**super().parse_request(spec, until_goal=until_goal).plan, **chosen}, {})
 
@@ -45,7 +45,7 @@ class Whole(Job):
         _check_spec(spec, plan)
         puzzle = spec.build()
         if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
-            # What a census stores of a component are distances between all its configurations: here there are none.
+            # A census stores distances between all configurations of a component; here some do not exist.
             raise PuzzleError(
                 f"{puzzle.name} is directed: its components have no diameters", Step("leave out", DIAMETERS)
             )
@@ -55,7 +55,7 @@ class Whole(Job):
         Census(session).run()
 
     def repair(self, session: Session) -> None:
-        """A census is quickly computed again from its configurations, or from nothing."""
+        """Erase everything but sound configurations, so that `work` counts again, which is quick."""
         store = session.store
         sound = store.state.depth >= 0 and not list(check_layer(store, 0))
         session.observer.note("counting the components again" if sound else "counting everything again")
@@ -79,7 +79,7 @@ class Whole(Job):
         }
 
     def tables(self) -> list[Table]:
-        """The largest components, once all are measured."""
+        """Return the largest components, once all are measured."""
         count = CensusFigures.of(self.store.state).components
         if self.store.state.status != "complete" or count is None:
             return []
@@ -96,7 +96,7 @@ class Whole(Job):
 
 
 def component_figures(record: ComponentRecord) -> dict[str, int | None]:
-    """The figures of a component, as in tables."""
+    """Return the figures of a component, as in tables."""
     names = ("component", "size", "diameter", "radius", "centre", "periphery")
     return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}
 

@@ -1,4 +1,4 @@
-"""A component laid out, and what that needs: which configurations, and how eccentric they are."""
+"""The layout of a component's graph in two or three dimensions, and the configurations to show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from hakoiri.worker.graphs import layout
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.kernels import merge
 
-#: A vertex takes, besides its row of distances from the pivots, which is held three times: its places, its moves.
+#: Bytes of a vertex for its coordinates and moves, besides three copies of its row of distances from the pivots.
 _BYTES_BESIDE_ROWS = 400
-#: The stress is that of all pairs with so many vertices, which are chosen by chance where there are more.
+#: The stress is that of all pairs with this many vertices, chosen at random if there are more.
 _STRESS_SOURCES = 500
 
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """Where each vertex lies, (vertices, axes), and how badly that shows the distances."""
+    """The coordinates of each vertex, (vertices, axes), and the stress: the error of the distances shown."""
 
     places: NDArray[np.float32]
     stress: float
 
 
 def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> GraphLayout:
-    """A connected, undirected graph laid out on 2 or 3 axes: for the same seed always the same.
+    """Return the layout of a connected, undirected graph on 2 or 3 axes; deterministic for each seed.
 
-    Quickest where the vertices are in the order of a search from the first. Raises `OverBudgetError` where memory is
-    too little, `StopRun`.
+    Fastest if the vertices are in the order of a search from the first. Raises `OverBudgetError` if the memory is too
+    small, and `StopRun`.
     """
     vertices = len(graph.offsets) - 1
     needed = vertices * (12 * layout.pivot_count(vertices) + _BYTES_BESIDE_ROWS)
@@ -49,7 +49,7 @@ def lay_out(context: ComputeContext, graph: Graph, axes: int, seed: int) -> Grap
 
 
 def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys]:
-    """The layers around a configuration, whole ones, as many as have `most` configurations together."""
+    """Return the whole layers around `origin` that have at most `most` configurations together."""
     puzzle = context.puzzle
     layers, count = [puzzle.keys([origin])], 1
     while True:
@@ -62,5 +62,5 @@ def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys
 
 
 def whole_layers(sizes: Sequence[int], most: int) -> int:
-    """How many of the first layers have at most `most` configurations together; one at least."""
+    """Return how many of the first layers have at most `most` configurations together, at least 1."""
     return max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))

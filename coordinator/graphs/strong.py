@@ -1,8 +1,8 @@
-"""The strong components of a directed run: its configurations that all lead to each other, and how far apart they are.
+"""The strong components of a directed run: sets of configurations that all reach each other, and their diameters.
 
 Small components are searched from every vertex. Large ones are bounded: a search along the moves from a vertex s and
-one against them give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same the other way round, until
-the greatest distance found meets the least upper bound (as Takes and Kosters do for undirected graphs; for directed
+one against them give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same in the other direction,
+until the greatest distance found meets the least upper bound (as Takes and Kosters for undirected graphs; for directed
 ones Borassi et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015).
 """
 
@@ -24,13 +24,13 @@ from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
 from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
 from hakoiri.worker.tasks import Arrays
 
-#: What the search in depth takes of a vertex; then labels, order and places.
+#: Bytes of a vertex in the depth-first search; then of labels, order and places.
 _VERTEX_BYTES = 40
 
 
 @dataclass(frozen=True)
 class StrongComponent:
-    """Configurations that all lead to each other, the largest number of them first, ties by least key.
+    """A strong component; they are numbered by size, the largest first, ties by least key.
 
     `diameter` is the exact greatest distance between two of them, in moves; `pair` is a (from, to) at that distance.
     """
@@ -46,9 +46,9 @@ class StrongComponent:
 class StrongComponents:
     """The strong components of a run: `strong` of them, of which `single` have one configuration only.
 
-    `components` are the others, the largest first; `weak` is the number of weakly connected components. Between so
-    many pairs of strong components moves lead from one to the other (`between`: the edges of the condensation); no
-    moves of others lead into `sources` of them, and none out of `sinks`.
+    `components` are the others, the largest first; `weak` is the number of weakly connected components. `between` is
+    the number of edges of the condensation: ordered pairs of strong components with a move from one to the other. No
+    moves from other components lead into `sources` of them, and none lead out of `sinks`.
     """
 
     configurations: int
@@ -61,17 +61,17 @@ class StrongComponents:
     components: list[StrongComponent]
 
     def histogram(self) -> list[tuple[int, int, int]]:
-        """(size, diameter, how many components have them), the largest first; single configurations are left out."""
+        """Return (size, diameter, number of components), the largest first, without single configurations."""
         counted = Counter((found.size, found.diameter) for found in self.components)
         return [(*kind, counted[kind]) for kind in sorted(counted, reverse=True)]
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The components of more than one vertex, in order, and the moves within them: see `worker.graphs.strong`.
+    """The components of more than one vertex, in order, and the moves within them (`worker.graphs.strong`).
 
-    `order` holds the vertices of the whole graph in this order, `strong` is the number of all components, `condensed`
-    says how many edges, sources and sinks their condensation has.
+    `order` contains the vertices of the whole graph in this order, `strong` is the number of all components,
+    `condensed` the number of edges, sources and sinks of their condensation.
     """
 
     order: Vertices
@@ -87,7 +87,7 @@ class _Parts:
         return int(self.firsts[component + 1] - self.firsts[component])
 
     def part(self, begin: int, end: int) -> Graph:
-        """Components ``begin..end-1``; those from component 0 on are no copy."""
+        """Return the graph of components ``begin..end-1``; not a copy if `begin` is 0."""
         last = int(self.firsts[end])
         if begin == 0:
             return Graph(self.graph.offsets[: last + 1], self.graph.targets[: self.graph.offsets[last]])
@@ -95,19 +95,19 @@ class _Parts:
 
 
 def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongComponents:
-    """Those of a closed set of configurations, `keys` in increasing order, all of them measured.
+    """Return the strong components of a closed set of configurations, `keys` in increasing order, measured.
 
-    Raises `OverBudgetError` where memory is too little, `StopRun`; nothing is kept then.
+    Raises `OverBudgetError` if the memory is too small, and `StopRun`; nothing is kept then.
     """
     context.tell(Progress(len(keys), headline="looking at the moves"))
     graph = build_graph(context, keys)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
-    # Moves within components are put in their order.
+    # The moves within components are copied in component order.
     room = taken + graph.targets.nbytes + _VERTEX_BYTES * len(keys)
     context.budget.require(f"the strong components of {len(keys):,} configurations", room)
     context.tell(Progress(len(keys), headline="looking for strong components"))
     parts = _parts(graph, context.control)
-    # The moves between components are not needed any more.
+    # The moves between components are no longer needed.
     del graph
     context.control.check()
     found = _measured(context, parts, keys.nbytes)
@@ -125,7 +125,7 @@ def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongC
 
 
 def of_undirected(found: Iterable[Diameter]) -> StrongComponents:
-    """The same for a run whose moves can all be taken back: its components, with at least one diametral pair each."""
+    """Return the same for an undirected run: its components, with at least one diametral pair each."""
     components, sizes = [], []
     for one in found:
         number, size = one.record.component, one.record.size
@@ -142,7 +142,7 @@ def _parts(graph: Graph, control: Control) -> _Parts:
     sizes = np.bincount(labels)
     condensed = condensation(graph, labels, len(sizes), control.check)
     least = np.empty(len(sizes), dtype=np.int32)
-    # Of several assignments to one place the last one stays.
+    # Among several assignments to one place the last one wins.
     least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
     several = np.flatnonzero(sizes > 1)
     several = several[np.lexsort((least[several], -sizes[several]))]
@@ -156,7 +156,7 @@ def _parts(graph: Graph, control: Control) -> _Parts:
 
 
 def _measured(context: ComputeContext, parts: _Parts, held: int) -> Diameters:
-    """A row for each component, in order; see `all_diameters`."""
+    """Return a row for each component, in order (`all_diameters`)."""
     found, done = np.empty((len(parts), 3), dtype=np.int32), 0
     while done < len(parts) and parts.size(done) >= context.tuning.searched_here_from:
         # The graph of the component, its transpose, and the bounds.

@@ -1,7 +1,7 @@
-"""What a puzzle says of its symmetries, checked, and the distances that follow.
+"""The symmetries that a puzzle declares, checked, and the distances that follow from them.
 
-Configurations that are alike (`Puzzle.orbits`) have the same eccentricity: one search for each kind settles everything.
-Maps (`Puzzle.symmetry_maps`) take a component to itself: what is known of a configuration is known of its images.
+Alike configurations (`Puzzle.orbits`) have the same eccentricity: one search for each kind gives all eccentricities.
+Maps (`Puzzle.symmetry_maps`) take a component to itself: facts about a configuration hold for its images.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,17 +29,17 @@ from hakoiri.worker.graphs.claims import keeps_edges
 from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from
 from hakoiri.worker.layers.kernels import merge
 
-#: Pairs that are listed at most where there may be millions.
+#: The most pairs listed if there may be millions.
 MOST_PAIRS = 16
 #: With more kinds of configurations than this, searching from each costs more than bounding.
 MOST_KINDS = 64
-#: How many configurations around two that are said to be alike are compared.
+#: The number of configurations compared around two that are declared alike.
 _SURROUNDINGS = 3_000
 
 
 @dataclass
 class SymmetryClass:
-    """Configurations that are alike: how many, one of them, one more to compare it with, and the least key."""
+    """Alike configurations: how many, one of them, one more to compare it with, and the least key."""
 
     size: int
     first: Key
@@ -52,7 +52,7 @@ _Map = Callable[[Keys], Keys]
 
 
 def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
-    """The kinds of some configurations; ``None`` where the puzzle knows none, or too many."""
+    """Return the kinds of the configurations in `blocks`; ``None`` if the puzzle declares none, or too many."""
     kinds: Kinds = {}
     for block in blocks:
         orbits = puzzle.orbits(block)
@@ -66,12 +66,12 @@ def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
             kind.size, kind.other, kind.least = kind.size + size, key, min(key, kind.least)
         if len(kinds) > MOST_KINDS:
             return None
-    # By number: which kind comes first does not depend on where a block ends.
+    # Sorted by number, so that the order of kinds does not depend on the division into blocks.
     return dict(sorted(kinds.items()))
 
 
 class _Reach(NamedTuple):
-    """How far configurations of a kind reach: their eccentricity, and how many are that far from each.
+    """The eccentricity of configurations of a kind, and the number of configurations that far from each.
 
     `examples` are some of those for the configuration `source`.
     """
@@ -84,9 +84,9 @@ class _Reach(NamedTuple):
 
 
 def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds: Kinds) -> Diameter:
-    """The distances of a component by one search for each kind; a run from a start is itself that of its start.
+    """Return the distances of a component by one search for each kind; a run from a start serves for its kind.
 
-    Raises `ContradictionError` if configurations that are said to be alike are not.
+    Raises `ContradictionError` if configurations declared alike are not.
     """
     puzzle, found = context.puzzle, list[_Reach]()
     for kind in kinds.values():
@@ -113,7 +113,7 @@ def _reach(store: RunStore, source: Key, kind: SymmetryClass) -> _Reach:
 def by_symmetry_in_graph(
     context: ComputeContext, graph: Graph, members: Keys, component: int, kinds: Kinds
 ) -> Diameter:
-    """The same of a component whose graph is in memory; `members` are the increasing keys of its vertices."""
+    """Return the same for a component with its graph in memory; `members` are its vertices' increasing keys."""
     found, firsts = list[_Reach](), lower_bounds(members, context.puzzle.keys([kind.first for kind in kinds.values()]))
     for kind, first in zip(kinds.values(), firsts.tolist(), strict=True):
         context.control.check()
@@ -147,7 +147,7 @@ def _distances(puzzle: Puzzle, component: int, found: list[_Reach]) -> Diameter:
 
 
 def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
-    """How far the nearest `_SURROUNDINGS` configurations or so around `source` reach, and how many are that far."""
+    """Return the depth of the nearest `_SURROUNDINGS` or so configurations to `source`, and the last layer's size."""
     current = puzzle.keys([source])
     previous, depth, count = current[:0], 0, 1
     while count < _SURROUNDINGS:
@@ -169,7 +169,7 @@ def _check_alike(puzzle: Puzzle, kind: SymmetryClass) -> None:
 
 
 def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
-    """The least vertex of each orbit; `ContradictionError` where two vertices of one have other neighbours."""
+    """Return the least vertex of each orbit; `ContradictionError` if an orbit's vertices have different neighbours."""
     _, firsts, numbers = np.unique(orbits, return_index=True, return_inverse=True)
     words = np.fromiter(random_words(0), dtype=np.uint64, count=len(firsts))
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(words[numbers[graph.targets]])])
@@ -181,13 +181,13 @@ def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
 
 
 def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
-    """The symmetries of the moves that keep a component where it is, as permutations of its vertices.
+    """Return the symmetries that map a component to itself, as permutations of its vertices.
 
-    Raises `ContradictionError` if the puzzle calls something a symmetry that is none.
+    Raises `ContradictionError` if a declared symmetry does not keep the moves.
     """
     known = list(puzzle.symmetry_maps())
     apart = [one for one in known if not _is_within(keys, one(keys[:1]))]
-    # Of those that lead into another component two lead back, one after the other, where there are only two such.
+    # If there are only two components, two maps that lead into the other one lead back one after the other.
     both = [_after(other, one) for one, other in pairwise(apart)]
     found = []
     for symmetry in [*(one for one in known if one not in apart), *both]:

@@ -1,7 +1,7 @@
-"""`verify` of a census: against the puzzle's own list of configurations and against searches by the reference rules.
+"""Verification of a census, against the puzzle's own list of configurations and searches by the reference rules.
 
-Its components must be closed and connected, in order, and their distances those of searches of their own. Keys and
-labels are read slab by slab; in memory are some moves at a time, and components that are searched anew.
+Its components must be closed and connected, in order, and their distances those of new searches. Keys and labels are
+read slab by slab; only some moves at a time and the components that are searched again are in memory.
 """
 
 import math
@@ -24,18 +24,18 @@ from hakoiri.worker.graphs.components import label_components
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
 
-#: Configurations looked at, and components whose distances are searched anew, without `full`.
+#: Configurations checked, and components whose distances are searched again, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
-#: A configuration's label, place in a graph, and what searches of it take; a move as the target of both its ends.
+#: Bytes of a configuration: label, place in a graph, and searches; and of a move, stored at both its ends.
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
-#: Steps along moves that searches of one chunk take: about a second.
+#: Steps along moves in the searches of one chunk: about a second.
 _STEPS_AT_ONCE = 100_000_000
-#: Faults of one kind that are reported of the configurations looked at together.
+#: The most faults of one kind reported of the configurations in one batch.
 _MOST_FAULTS = 100
 
 
 class CensusVerifier(Check):
-    """A census against the puzzle's own list of configurations and against searches of its own."""
+    """Verifies a census against the puzzle's own list of configurations and against new searches."""
 
     def check(self) -> None:
         if self.store.state.depth < 0:
@@ -59,7 +59,7 @@ class CensusVerifier(Check):
             self.context.tell(Progress(number + 1, len(chosen), "components derived again"))
 
     def _check_keys(self) -> None:
-        """The stored configurations are those that the puzzle lists."""
+        """Compare the stored configurations with the puzzle's list."""
         listed, same, size = 0, True, self._slabs.size
         for block in self.puzzle.configurations():
             if same and len(block):
@@ -70,7 +70,7 @@ class CensusVerifier(Check):
             self.report.fault(f"the {size} stored configurations are not the {listed} of the puzzle")
 
     def _looked_at(self) -> Iterator[Keys]:
-        """The configurations whose moves are derived again."""
+        """Yield the configurations whose moves are derived again."""
         size = self._slabs.size
         places = np.arange(0) if self.full else self.sample(size, SAMPLE_OF_CENSUS, 0)
         for slab in range(len(self._slabs)):
@@ -81,7 +81,7 @@ class CensusVerifier(Check):
             self.context.tell(Progress(min((slab + 1) * SLAB, size), size, headline="looking at the moves"))
 
     def _check_labels(self) -> None:
-        """No move leads out of its component."""
+        """Check that no move leads out of its component."""
         count = self._slabs.size if self.full else min(self._slabs.size, SAMPLE_OF_CENSUS)
         for keys, successors, counts in self._in_batches(self._looked_at(), count):
             owners = np.repeat(np.arange(len(keys)), counts)
@@ -91,7 +91,7 @@ class CensusVerifier(Check):
                 self.report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
 
     def _labels_of(self, keys: Keys) -> NDArray[np.int64]:
-        """The component of each of some keys; -1 for what is no configuration."""
+        """Return the component of each key; -1 for one that is not a configuration."""
         distinct = merge([keys], [])
         places = self._slabs.places_of(distinct)
         labels = np.full(len(distinct), -1)
@@ -113,7 +113,7 @@ class CensusVerifier(Check):
                 self.report.damage(f"component {record.component}: its record is not that of its configurations")
 
     def _with_members(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Some components and their configurations, as many in each pass as fit in memory."""
+        """Yield components with their configurations, as many in each pass as fit in memory."""
         waiting: list[ComponentRecord] = []
         for record in records:
             if not self.full and self._way(record) is Way.SYMMETRY:
@@ -131,7 +131,7 @@ class CensusVerifier(Check):
         return self._policy.way_to_verify(record, self.full, fits)
 
     def _check_by_kinds(self, record: ComponentRecord) -> None:
-        """A component measured by one search for each kind: by such searches once more, not by the reference rules."""
+        """Check a component measured by kinds by the same searches, not by the reference rules."""
         self.report.sampled = True
         if record.diameter is None:
             return
@@ -149,7 +149,7 @@ class CensusVerifier(Check):
             yield record, ordered.part(range(place, place + 1))[0]
 
     def _bytes_of(self, records: list[ComponentRecord]) -> int:
-        """The keys of some components, and the graph of the largest one while it is searched."""
+        """Return the memory of the keys of components, and of the largest one's graph during searches."""
         most = max((record.size for record in records), default=0)
         members = sum(record.size for record in records) * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEYS // 2)
         return int(
@@ -157,9 +157,9 @@ class CensusVerifier(Check):
         )
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
-        """One component against the reference rules: closed, connected, its distances and pairs if it was measured.
+        """Check a component by the reference rules: closed, connected, and its distances and pairs.
 
-        In a large component without `full` only the eccentricities of the periphery are searched anew.
+        In a large component without `full` only the eccentricities of the periphery are searched again.
         """
         self.report.count("components")
         what = f"component {record.component}"
@@ -194,7 +194,7 @@ class CensusVerifier(Check):
         self._check_pairs(record, pairs, expected, whole=listed or self.puzzle.orbits(members[:1]) is None)
 
     def _check_by_symmetry(self, record: ComponentRecord, found: Diameter) -> None:
-        """Compare a record and its stored pairs with distances from one configuration of each kind."""
+        """Compare a record and its stored pairs with distances from one configuration per kind."""
         what = f"component {record.component}"
         if found.record != record:
             self.report.damage(f"{what}: searches find {found.record}, its record says {record}")
@@ -204,7 +204,7 @@ class CensusVerifier(Check):
             self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not those found anew")
 
     def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
-        """The stored pairs are those found anew, or if not the `whole` list of them is kept, some of these."""
+        """Check that the stored pairs are the expected ones, or some of them if not the `whole` list is kept."""
         if whole:
             right = record.pair_count == len(pairs) and np.array_equal(expected, pairs)
         else:
@@ -215,7 +215,7 @@ class CensusVerifier(Check):
             self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
 
     def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
-        """By a search from each: here if they are few, else by threads, or by workers elsewhere."""
+        """Return eccentricities by a search from each: here if few, else on the executor."""
         steps = len(graph.offsets) + len(graph.targets)
         if len(vertices) * steps <= _STEPS_AT_ONCE:
             return eccentricities_of(graph, vertices)
@@ -224,7 +224,7 @@ class CensusVerifier(Check):
         return np.concatenate([found[number][0] for number in range(len(parts))])
 
     def _graph_of(self, members: Keys) -> Graph | None:
-        """The graph of the reference rules: no kernel had a hand in its edges. ``None`` if one leads out of it."""
+        """Return the graph by the reference rules, without kernels. ``None`` if an edge leads out of it."""
         starts, ends = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
         for keys, successors, counts in self._derived_by_chunks([members], len(members)):
             places = np.minimum(lower_bounds(members, successors), len(members) - 1)
@@ -240,6 +240,6 @@ class CensusVerifier(Check):
 
 
 def _as_set(pairs: Keys) -> set[tuple[Key, Key]]:
-    """Return pairs of keys, shape (pairs, 2) or for wide keys (pairs, 2, words), as Python's integers."""
+    """Return pairs of keys, shape (pairs, 2) or for wide keys (pairs, 2, words), as Python integers."""
     keys = ints(pairs.reshape(-1, *pairs.shape[2:]))
     return set(zip(keys[::2], keys[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""`verify` of eccentricities: searches from a sample of the configurations, or from all, and what follows from them."""
+"""Verification of eccentricities by searches from a sample of the configurations, or from all."""
 
 import numpy as np
 
@@ -19,14 +19,14 @@ from hakoiri.worker.graphs.searches import Distances, Vertices
 
 
 def opened_solver(context: ComputeContext, store: RunStore) -> EccentricitySolver:
-    """The component that a run of eccentricities is of; nothing is proved."""
+    """Return a solver for the component of a run of eccentricities, with nothing proved."""
     with open_base(store, context.redis) as base:
         keys = component_keys(context, base, store.plan(Belonging).component)
     return EccentricitySolver(context, keys, build_graph(context, keys))
 
 
 class EccentricityVerifier(Check):
-    """The eccentricities of a component against searches from some of its configurations."""
+    """Verifies the eccentricities of a component by searches from some of its configurations."""
 
     def check(self) -> None:
         if not (arrays := read_arrays(self.store)):
@@ -47,7 +47,7 @@ class EccentricityVerifier(Check):
             self._check_record(record, places, lower, upper)
 
     def _check_record(self, record: ComponentRecord, places: Vertices, lower: Distances, upper: Distances) -> None:
-        """The record against the bounds, and the pairs of those that were looked at against the record."""
+        """Compare the record with the bounds, and the pairs of the sample with the record."""
         diameter, radius = int(lower.max()), int(lower.min())
         expected = {"size": len(lower), "diameter": diameter if upper.max() == diameter else None}
         if record.radius is not None:

@@ -1,1 +1,1 @@
-"""Good plays of boards too large to exhaust, for any puzzle whose moves score."""
+"""Good plays on boards too large to exhaust, for any puzzle whose moves score."""

@@ -1,8 +1,8 @@
 """A beam search of a scored puzzle: layer by layer the best moves of a frontier of boards, made in chunks.
 
-Boards are compared by their points less a price for whatever a move took off the reserve without scoring it: a part of
-what it might have scored, had it stayed. docs/nakuron.md has the experiment that chose it. A board that is met again is
-followed again only if it has more points than before.
+The value of a board is its points less a price for the points lost: those that moves took off the reserve without
+scoring them. docs/nakuron.md describes the experiment that chose the price. A board that is met again is followed again
+only if it has more points than before.
 """
 
 from collections.abc import Iterator
@@ -20,26 +20,26 @@ from hakoiri.worker.tasks import Arrays, do_task
 
 Array = NDArray[Any]
 
-#: The parts of a rising price: at first, and how much more when nothing is left.
+#: The parts of a rising price: at first, and the increase until the reserve is used up.
 _RISES_FROM, _RISES_BY = 0.7, 0.5
 #: A beam ends when so many layers in turn have brought no better play.
 _IDLE_LAYERS = 100
 #: Fewer moves than these are not worth sending.
 _LEAST_MOVES = 16
-#: A layer in which most boards are known is filled up from the next best moves, so many times.
+#: A layer in which most boards are known is filled up from the next best moves, at most this many times.
 _REFILLS = 4
-#: Every so many layers it is looked which of the boards met cannot come again, and what of the trail led nowhere.
+#: The number of layers between removals of seen boards that cannot recur, and of dead ends in the trail.
 _FORGET_LAYERS = 16
-#: A frontier holds itself, the next one and the chunks on their way.
+#: The memory of a frontier, in frontiers: itself, the next one and the chunks in flight.
 _FRONTIERS_HELD = 4
-#: The part of the memory that is for boards met; and bytes of a board beside itself, and of each of its moves.
+#: One part in so many of the memory is for seen boards; and the extra bytes of a board, and of each of its moves.
 _MET_PART = 4
 _BYTES_OF_BOARD, _BYTES_OF_MOVE = 200, 80
 _MIXERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 
 
 class Frontier(NamedTuple):
-    """Boards side by side as in `Moved`, each with its points and the points it has lost."""
+    """An array of boards, in the format of `Moved`, each with its points and the points it has lost."""
 
     boards: Array
     digests: Words
@@ -54,13 +54,13 @@ class Frontier(NamedTuple):
 
 
 def most_width(arena: Arena, puzzle: Scored, memory: int) -> int:
-    """The widest beam that fits the memory."""
+    """Return the widest beam that fits the memory."""
     board = _FRONTIERS_HELD * arena.first.nbytes + _BYTES_OF_BOARD + puzzle.most_successors * _BYTES_OF_MOVE
     return max(1, (memory - memory // _MET_PART) // board)
 
 
 class Trail:
-    """How each board of the frontier came about: by layer, the parent's place in the layer before, and the move."""
+    """The origin of each board of the frontier: by layer, the parent's index in the layer before, and the move."""
 
     def __init__(self, parents: list[NDArray[np.int32]], moves: list[NDArray[np.uint16]]) -> None:
         self._parents, self._moves = parents, moves
@@ -73,7 +73,7 @@ class Trail:
         self._moves.append(moves.astype(np.uint16))
 
     def sequence(self, place: int) -> list[int]:
-        """The moves that led to a board of the last layer."""
+        """Return the moves that led to a board of the last layer."""
         found = []
         for parents, moves in zip(reversed(self._parents), reversed(self._moves), strict=True):
             found.append(int(moves[place]))
@@ -81,7 +81,7 @@ class Trail:
         return found[::-1]
 
     def prune(self) -> None:
-        """Forget the boards that nothing in the last layer came from; of old layers few are left."""
+        """Remove the boards without descendants in the last layer; few boards of old layers remain."""
         for layer in range(len(self) - 1, 0, -1):
             used, self._parents[layer] = _renumbered(self._parents[layer])
             if len(used) == len(self._parents[layer - 1]):
@@ -109,15 +109,15 @@ def _renumbered(parents: NDArray[np.int32]) -> tuple[Array, NDArray[np.int32]]:
 
 
 class Beam:
-    """A beam search under way. `points` and `sequence` are the best play that it has met, `tried` counts its moves."""
+    """A beam search in progress. `points` and `sequence` are its best play so far, `tried` counts its moves."""
 
     def __init__(
         self, context: ComputeContext, puzzle: Scored, arena: Arena, seed: int, price: float = PRICE,
         rising: bool = False,
     ) -> None:  # fmt: skip
-        """`seed` decides between boards that are worth the same. A board is worth its points less `price` a lost one.
+        """Begin a beam; `seed` breaks ties between boards. A board's value is its points less `price` per lost one.
 
-        A `rising` price begins with a part of it and exceeds it when the reserve is used up.
+        A `rising` price begins at a part of it and exceeds it when the reserve is used up.
         """
         self._price, self._rising = price, rising
         self._context, self._puzzle, self._arena, self._seed = context, puzzle, arena, seed
@@ -129,23 +129,23 @@ class Beam:
 
     @property
     def depth(self) -> int:
-        """How many moves the boards of the frontier have behind them."""
+        """The number of moves that led to the frontier."""
         return len(self.trail)
 
     @property
     def taken(self) -> int:
-        """What the best board of the frontier has taken off the reserve."""
+        """The points that the best board of the frontier has taken off the reserve."""
         return (
             int(self.frontier.points[0] + self.frontier.lost[0]) if len(self.frontier.points) else self._arena.reserve
         )
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to try, or no hope."""
+        """Return whether nothing is left to try, or the beam no longer improves."""
         return not len(self.frontier.points) or self._idle >= _IDLE_LAYERS or self.depth >= self._puzzle.most_moves
 
     def step(self, width: int) -> bool:
-        """Replace the frontier by the best `width` boards that lead on from it; whether the best play is better now."""
+        """Replace the frontier by its best `width` successors; return whether the best play has improved."""
         values, points, lost = self._values()
         order = np.argsort(-values, axis=None, kind="stable")
         order = order[np.isfinite(values.ravel()[order])]
@@ -172,7 +172,7 @@ class Beam:
         return int(self.frontier.gains.shape[1])
 
     def _values(self) -> tuple[Array, Array, Array]:
-        """For each board and move what the board after it is worth, its points and the points lost."""
+        """Return the value, the points and the lost points of the board after each move of each board."""
         front = self.frontier
         points = front.points[:, None] + front.gains
         lost = front.lost[:, None] + front.takes - front.gains
@@ -180,7 +180,7 @@ class Beam:
         if self._rising:
             price = price * (_RISES_FROM + _RISES_BY * (points + lost) / max(1, self._arena.reserve))
         values = points - price * lost
-        # Less than any difference that counts, and the same however the work is cut up.
+        # The tie-breaker is less than any relevant difference, and independent of the division into chunks.
         mixed = (front.digests[:, :1] ^ np.uint64(self._seed)) * _MIXERS[0] + np.arange(self._moves, dtype=np.uint64)
         mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXERS[1]
         values += (mixed >> np.uint64(40)).astype(np.float64) * 2.0**-34
@@ -188,7 +188,7 @@ class Beam:
         return values, points, lost
 
     def _made(self, chosen: Array, points: Array, lost: Array) -> tuple[Frontier, Array]:
-        """The boards after the moves ``moves * place + move`` of `chosen`, the new ones, and which these are."""
+        """Return the new boards after the moves ``moves * place + move`` of `chosen`, and the moves that led to them."""
         self.tried += len(chosen)
         order = np.argsort(chosen, kind="stable")
         results: dict[int, list[Array]] = dict(self._spread(chosen[order]))
@@ -200,7 +200,7 @@ class Beam:
         return Frontier(*kept), chosen[fresh]
 
     def _spread(self, chosen: Array) -> Iterator[tuple[int, list[Array]]]:
-        """Moves in increasing order, made in chunks of neighbouring boards."""
+        """Make moves, given in increasing order, in chunks of neighbouring boards."""
         executor, shared = self._context.executor, self._arena.shared
         chunks = [self._chunk(part) for part in np.array_split(chosen, self._pieces(len(chosen)))]
         if len(chunks) == 1:
@@ -219,7 +219,7 @@ class Beam:
         return [self.frontier.boards[first:last], places - first, (chosen % self._moves).astype(np.uint16)]
 
     def _forget(self) -> None:
-        """Of the boards met, those with a greater reserve than any in the frontier cannot come again."""
+        """Drop the seen boards that cannot recur: those with a greater reserve than any in the frontier."""
         self._met.forget(int((self.frontier.points + self.frontier.lost).min()))
         self.trail.prune()
 
@@ -234,7 +234,7 @@ class Beam:
     # Checkpoints
 
     def arrays(self) -> dict[str, Array]:
-        """All that another process needs to go on."""
+        """Return the state that another process needs to continue."""
         self.trail.prune()
         digests, met = self._met.arrays()
         own: dict[str, Array] = {
@@ -246,7 +246,7 @@ class Beam:
         return {**own, **dict(zip(Frontier._fields, self.frontier, strict=True)), **self.trail.arrays()}
 
     def go_on_from(self, arrays: dict[str, Array]) -> None:
-        """Be where `arrays` say; ``KeyError`` or ``ValueError`` if they are not of a beam."""
+        """Restore the state of `arrays`; ``KeyError`` or ``ValueError`` if they are not those of a beam."""
         self.points, self.tried, self._idle = arrays["figures"].tolist()
         self.sequence = arrays["sequence"].tolist()
         self._met.take_over(arrays["digests_met"], arrays["met"])

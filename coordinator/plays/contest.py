@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: The problems, which are the settings of boards: how many minutes each takes, and the bonus of its winner.
+#: The minutes of each problem, which is a setting of boards, and the bonus of its winner.
 MINUTES = {1: 5, 2: 10, 3: 15}
 BONUS = {1: 0, 2: 1, 3: 2}
 #: The winner of a problem has 11 points, the next 10, and so on down to 1.
@@ -12,7 +12,7 @@ MOST_POINTS = 11
 
 @dataclass(frozen=True)
 class Entered:
-    """A team's play of a problem: its score, its moves, and after how many seconds it was there."""
+    """A team's play of a problem: its score, its moves, and the seconds after which it was found."""
 
     score: int
     moves: int
@@ -20,13 +20,13 @@ class Entered:
 
     @property
     def order(self) -> tuple[int, int, float]:
-        """The better, the less: a higher score, then fewer moves, then less time."""
+        """The sort key, less is better: a higher score, then fewer moves, then less time."""
         return -self.score, self.moves, self.seconds
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a team has: its place, its points in all, and what ties are broken by."""
+    """A team's place, its total points, and the figures that break ties."""
 
     team: str
     place: int
@@ -37,13 +37,13 @@ class Standing:
 
 
 def ranks(plays: Mapping[str, Entered]) -> dict[str, int]:
-    """The rank of each team in one problem, from 1; teams that are alike in everything share one."""
+    """Return the rank of each team in one problem, from 1; teams equal in everything share a rank."""
     ordered = sorted(play.order for play in plays.values())
     return {team: 1 + ordered.index(play.order) for team, play in plays.items()}
 
 
 def points(problem: int, plays: Mapping[str, Entered]) -> dict[str, int]:
-    """The points of each team in one problem, with the winner's bonus; a team without any play has none."""
+    """Return the points of each team in one problem, with the winner's bonus; a team without a play gets none."""
     found = {}
     for team, rank in ranks(plays).items():
         bonus = BONUS[problem] if rank == 1 else 0
@@ -52,9 +52,9 @@ def points(problem: int, plays: Mapping[str, Entered]) -> dict[str, int]:
 
 
 def standings(contests: Sequence[Mapping[int, Mapping[str, Entered]]]) -> list[Standing]:
-    """The teams by their points in all problems of all contests, best first.
+    """Return the teams by their points in all problems of all contests, best first.
 
-    Ties go by the sum of scores, then the fewer moves, then the less time.
+    Ties are broken by the sum of scores, then fewer moves, then less time.
     """
     teams = {team: (0, 0, 0, 0.0) for problems in contests for plays in problems.values() for team in plays}
     for problems in contests:

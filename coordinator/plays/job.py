@@ -1,4 +1,4 @@
-"""Optimisations: good plays of a board whose moves score, and that is too large to be exhausted."""
+"""Optimisations: good plays of a scored board that is too large to be exhausted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,12 +18,12 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.warm import load_moving_kernels
 
-#: What a table shows of a round.
+#: The columns of a table of rounds.
 _COLUMNS = ("width", "score", "layers", "tried", "seconds")
 
 
 class Optimise(Optimisation):
-    """A search for the best play, for so many seconds or rounds in all."""
+    """A search for the best play, limited by total seconds or rounds."""
 
     from_start = True
     kernels = (load_moving_kernels,)
@@ -46,7 +46,7 @@ class Optimise(Optimisation):
         return puzzle
 
     def is_done(self) -> bool:
-        """Whether it has as many rounds as it is to have; one by the clock always looks on."""
+        """Return whether it has all its rounds; always false with a time limit."""
         return self.most is not None and OptimiseFigures.of(self.store.state).rounds >= self.most
 
     def repair(self, session: Session) -> None:
@@ -71,7 +71,7 @@ class Optimise(Optimisation):
             check.report.fault(
                 f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
             )
-        # A run that was made when less could be proved may say more.
+        # An older run may have a weaker bound.
         if said.bound is not None and said.bound < (bound := self.puzzle.bound(self.plan.board)):
             check.report.fault(f"the state says that no play scores more than {said.bound:,}, proved is {bound:,}")
         read_arrays(self.store)

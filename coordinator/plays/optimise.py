@@ -1,7 +1,7 @@
-"""Good plays of a large board, found in the time given: the best one so far is always on disk.
+"""Good plays of a large board within the given time: the best one so far is always on disk.
 
-The table ``best`` has a row for each round, ``round`` one for each that came to its end: a beam, or some games. The
-beam under way is among the run's arrays.
+The table ``best`` has a row for each round, ``round`` one for each finished round: a beam, or some games. The beam in
+progress is among the run's arrays.
 """
 
 import time
@@ -28,23 +28,23 @@ from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
 from hakoiri.worker.tasks import Array, Arrays
 
 BEST, ROUND = "best", "round"
-#: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the session ends.
+#: Improvements come by the hundred; the last one is committed at this interval, and when a round or session ends.
 _KEEP_SECONDS = 0.2
-#: The beam: when it is first made durable, how far apart that is, and the part of the time that it may take.
+#: The time of a beam's first commit, the interval of further ones, and the part of the time that they may take.
 _FIRST_BEAM_SECONDS = 0.5
 _BEAM_SECONDS, _BEAM_PART = 3.0, 0.04
-#: A last beam is begun only when at least this part of the time of the session is left.
+#: A last beam is begun only if at least this part of the session's time is left.
 _WORTH_A_ROUND = 0.1
 _PROFILE = 100
-#: So many moves say how fast a beam is; before that the one before it does.
+#: The moves needed to measure the speed of a beam; until then that of the previous beam is used.
 _LEAST_PACE = 400
 
 
 @dataclass(frozen=True)
 class OptimiseFigures(Figures):
-    """The score and the moves of the best play, the moves tried, and the rounds at their end.
+    """The score and the moves of the best play, the moves tried, and the number of finished rounds.
 
-    No play scores more than `bound`; ``None`` of a run that was made before bounds were.
+    No play scores more than `bound`; ``None`` in older runs.
     """
 
     score: int = 0
@@ -55,13 +55,13 @@ class OptimiseFigures(Figures):
 
 
 def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
-    """The best play on disk that was there `within` so many seconds. `DamagedError` names a row that is broken."""
+    """Return the best stored play found `within` so many seconds. `DamagedError` names an invalid row."""
     found = ResultRows(ledger, BEST).all(lambda _, row: plans.Best(**row)).values()
     return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=plans.NO_PLAY)
 
 
 def rounds_of(ledger: Ledger) -> dict[int, plans.Round]:
-    """The rounds that came to their end."""
+    """Return the finished rounds."""
     return ResultRows(ledger, ROUND).all(plans.Round.of)
 
 
@@ -87,13 +87,13 @@ class Optimisation(RowsJob):
         self._span = self.seconds_left
 
     def make_rows(self) -> None:
-        """The best play and the beam under way are durable at a `StopRun`."""
+        """Search round after round; the best play and the current beam are durable at a `StopRun`."""
         if self.plan.strategy == plans.BEAM:
             self._beams()
         else:
             self._games()
         if self._bound is None:
-            # Last, so that plays have all of the time.
+            # Last, so that plays get all of the time.
             self.commit()
             self._bound = self.puzzle.bound(self.plan.board)
         if self._bound < self._best.score:
@@ -107,7 +107,7 @@ class Optimisation(RowsJob):
     # Games
 
     def _games(self) -> None:
-        """The games of a strategy that plays one after another; a fixed one is always the same."""
+        """Play the games of a strategy one after another; a fixed strategy has only one game."""
         strategy, asked = self.puzzle.games.index(self.plan.strategy), list[tuple[int, int]]()
 
         def chunks() -> Iterator[Arrays]:
@@ -122,7 +122,7 @@ class Optimisation(RowsJob):
             self._take_games(*asked[place], best_answered(result))
 
     def _missing_games(self) -> Iterator[tuple[int, int]]:
-        """The first of some games that are not played yet, and how many: up to the next that are, or the last."""
+        """Yield the first of some missing games, and their number, up to the next played one or the last."""
         played, number = dict(self._rounds), 0
         while True:
             if number in played:
@@ -131,7 +131,7 @@ class Optimisation(RowsJob):
             ends = [first for first in played if first > number] + (
                 [] if self.most is None else [max(number + 1, self.most)]
             )
-            # A few at first: by the clock the last of them may come late.
+            # A few at first: with a time limit the last of them may come late.
             games = min([self._arena.games, number + 1, *(end - number for end in ends)])
             yield number, games
             number += games
@@ -145,7 +145,7 @@ class Optimisation(RowsJob):
 
     @property
     def _rounds_done(self) -> int:
-        """Beams, or games."""
+        """The number of finished beams, or of games."""
         beams = self.plan.strategy == plans.BEAM
         return len(self._rounds) if beams else sum(each.width for each in self._rounds.values())
 
@@ -165,13 +165,13 @@ class Optimisation(RowsJob):
                 return
 
     def _worth_a_round(self, number: int) -> bool:
-        """Whether there is time for a beam that could be better than those before."""
+        """Return whether there is time for a beam that could be better than those before."""
         if number < 2 or self.most is not None or self._unfinished:
             return True
         return self.seconds_left > _WORTH_A_ROUND * self._span
 
     def _one_beam(self, number: int) -> None:
-        """A beam until its end, or that of the time."""
+        """Search a beam until its end, or until the time is over."""
         seed, value = self.plan.seed * 1_000 + number, (self.plan.price, self.plan.rising)
         beam = Beam(self.session.context, self.puzzle, self._arena, seed, *value)
         taken, widest = self._resume(beam, number)
@@ -180,7 +180,7 @@ class Optimisation(RowsJob):
             try:
                 self.session.control.check()
             except StopRun:
-                # IMPORTANT: not where a step is cut off, which leaves a beam that is neither before nor after it.
+                # IMPORTANT: not after an interrupted step, which leaves an inconsistent beam.
                 self._keep_beam(beam, number, taken, widest, at_once=True)
                 raise
             width = self._width(beam, number, beam.tried - tried_before, time.monotonic() - began)
@@ -215,7 +215,7 @@ class Optimisation(RowsJob):
         return before.seconds - (earlier.seconds if earlier else 0.0)
 
     def _resume(self, beam: Beam, number: int) -> tuple[list[int], int]:
-        """Put a beam where it was left, if it was; what it has taken by layer, and its widest layer."""
+        """Restore a stored beam, if any; return the points it has taken by layer, and its greatest width."""
         try:
             arrays = read_arrays(self.store)
             if not arrays or arrays["round"].tolist() != [number]:
@@ -228,7 +228,7 @@ class Optimisation(RowsJob):
             return [], 0
 
     def _keep_beam(self, beam: Beam, number: int, taken: list[int], widest: int, at_once: bool = False) -> None:
-        """Make the beam durable, with the best play, or at least that, when the last time is long enough ago."""
+        """Commit the beam, with the best play, or only the play, if the last commit is long enough ago."""
         now = time.monotonic()
         if at_once or now >= self._beam_at:
             own = {"round": [number], "taken": taken, "widest": [widest]}

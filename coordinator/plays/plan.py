@@ -1,4 +1,4 @@
-"""What an optimisation is to do, what it finds, and how wide a beam can be in the time that is left."""
+"""The plan and the results of an optimisation, and the width of a beam for the remaining time."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,27 +10,26 @@ from hakoiri.puzzles.errors import PuzzleError, Step, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
-#: The strategy that every scored puzzle has; games are those that it names.
+#: The strategy of every scored puzzle; the others are the games that it names.
 BEAM = "beam"
-#: What a point lost costs, in points.
+#: The price of a lost point, in points.
 PRICE = 0.5
-#: How long an optimisation goes on where nothing else is said.
+#: The default duration of an optimisation.
 SECONDS = 300.0
-#: The first round of a beam is narrow: a play at once, and what a layer takes.
+#: The first beam is narrow: it finds a play at once, and measures the time of a layer.
 FIRST_WIDTH = 8
-#: Moves for each board of a layer: some lead to boards met before. Used before a round has shown it.
+#: Moves for each board of a layer: some lead to boards seen before.
 _MOVES_PER_BOARD = 1.3
-#: The part of the time that is planned with: the last layers must not be missed.
+#: The part of the time to plan with, so that the last layers are reached.
 _PLANNED = 0.92
 
 
 @dataclass(frozen=True)
 class OptimisePlan:
-    """How a board is searched. `width` is that of every beam, or ``None``: fitted to the time.
+    """The plan of an optimisation. `width` is that of every beam, or ``None``: fitted to the time.
 
-    `price` is what a lost point costs a board of a beam, `rising` says that it rises (`coordinator.plays.beam.Beam`).
-
-    `board` is a text where the puzzle plays boards without a key, else ``None``: the start of the run's puzzle.
+    `price` is the cost of a lost point in a beam; a `rising` one grows (`coordinator.plays.beam.Beam`). `board` is a
+    text if the puzzle plays boards without a key, else ``None``: the start of the run's puzzle.
     """
 
     strategy: str = BEAM
@@ -59,7 +58,7 @@ class OptimisePlan:
 def optimised(
     spec: PuzzleSpec, strategy: str, seed: int, width: int | None, price: float = PRICE, rising: bool = False
 ) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """The puzzle of an optimisation and its plan; a board that has no key goes into the plan."""
+    """Return the puzzle of an optimisation and its plan; a board without a key goes into the plan."""
     kind = puzzle_class(spec.name, spec.digest)
     if not issubclass(kind, Scored):
         known = names_of(lambda kind: issubclass(kind, Scored))
@@ -75,7 +74,7 @@ def optimised(
 
 @dataclass(frozen=True)
 class Best:
-    """A play: its score and its moves (`Scored.spell`), how many, the round that found it, after how many seconds."""
+    """A play: its score, its moves (`Scored.spell`) and their number, the round that found it, and the seconds by then."""
 
     score: int
     sequence: str
@@ -85,7 +84,7 @@ class Best:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Better plays have a higher one: score, then fewer moves; of equal ones the first."""
+        """The sort key, greater is better: score, then fewer moves, then the earlier round."""
         return self.score, -self.moves, -self.round
 
 
@@ -94,10 +93,10 @@ NO_PLAY = Best(0, "", 0, 0, 0.0)
 
 @dataclass(frozen=True)
 class Round:
-    """A beam that came to its end, or some games: its width, result, moves tried and seconds of all rounds.
+    """A finished beam, or some games: its width, result, moves tried and the seconds of all rounds by then.
 
-    The number of games is that of the first, and their width is how many they are. `profile` says how much was taken
-    off the reserve after each hundredth of its layers.
+    For games, the number is that of the first game, and the width is their number. `profile` is the amount taken off
+    the reserve after each hundredth of its layers.
     """
 
     number: int
@@ -113,17 +112,17 @@ class Round:
 
     @classmethod
     def of(cls, number: int, row: Mapping[str, Any]) -> "Round":
-        """The inverse of `row`; ``TypeError`` for others."""
+        """Return the inverse of `row`; ``TypeError`` for other fields."""
         return cls(number, **row)
 
     def layers_left(self, taken: int) -> float:
-        """How many layers it had still to go when so much was taken."""
+        """Return the number of layers that it still had to go when it had taken `taken`."""
         passed = sum(each < taken for each in self.profile)
         return max(1.0, self.layers * (1 - passed / max(1, len(self.profile))))
 
 
 def fitted_width(before: Round, taken: int, seconds: float, rate: float, most: int) -> int:
-    """The width at which a beam that has taken so much ends in `seconds`, at `rate` moves a second."""
+    """Return the width at which a beam that has taken `taken` ends in `seconds`, at `rate` moves a second."""
     layers = before.layers_left(taken)
     return max(1, min(most, int(_PLANNED * max(0.0, seconds) * rate / (layers * _MOVES_PER_BOARD))))
 

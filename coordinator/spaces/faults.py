@@ -1,4 +1,4 @@
-"""A space whose moves cannot be right is gone through until the move is found: slow, for it ends the run."""
+"""Finds the wrong move of a space whose sums contradict each other: slow, but it ends the run."""
 
 from typing import NoReturn
 
@@ -17,7 +17,7 @@ _AT_ONCE = 1 << 14
 
 
 def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
-    """A move that leads to no configuration."""
+    """Return the error for a move that does not lead to a configuration."""
     return ContradictionError(
         f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
         f"{configurations:,} configurations"

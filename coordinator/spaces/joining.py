@@ -5,10 +5,10 @@
     each range, from the lowest to the highest: the number of each one's component             numbering
     each range again, where the components so numbered are not the largest first               sorting
 
-The forest of a chunk is a pair for each configuration at most, and some that its moves leave: no process ever holds
-the moves of more than a chunk (`worker.graphs.forests`). Joining leaves as the label of each configuration the place
-of a lesser one of its component, or its own. So the least one of a component is the only one that has its own, and
-numbering finds the components of all others in the ranges below. Each pass commits as it goes: a kill costs seconds.
+The forest of a chunk is at most one pair for each configuration, and some that its moves leave. No process ever holds
+the moves of more than a chunk (`worker.graphs.forests`). Joining labels each configuration with the place of a lesser
+one of its component, or with its own place. So only the least one of a component has its own place, and numbering finds
+the components of all others in the ranges below. Each pass commits along the way: a kill costs seconds.
 """
 
 import time
@@ -35,22 +35,22 @@ from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, split_pairs
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import Partition, scatter
 
-#: What a configuration of a range takes besides its key, thrice: places and labels.
+#: Bytes of a configuration of a range besides three copies of its key: places and labels.
 _BYTES_BESIDE_KEYS = 40
-#: How many times as much memory a move takes as a successor in a layer step: both its ends, their places, a pair.
+#: The memory of a move, in successors of a layer step: both its ends, their places, a pair.
 _ARRAYS = 4
 #: Places of configurations have 32 bits.
 _MOST = int(np.iinfo(np.uint32).max)
-#: The number that spilled pairs are coded for.
+#: The layer number in the spill files of pairs.
 _STAGE = 1
 
 
 @dataclass(frozen=True)
 class JoinProgress:
-    """How far the passes are, as the partial record has it.
+    """The progress of the passes, stored in the partial record.
 
     A range has `range_slabs` slabs, the last one perhaps fewer. `expanded` counts configurations, the others ranges,
-    `folded` from the highest on; `moves` and `balance` (`worker.graphs.forests.balance`) are those of what is expanded.
+    `folded` from the highest on; `moves` and `balance` (`worker.graphs.forests.balance`) sum over what is expanded.
     """
 
     range_slabs: int
@@ -64,7 +64,7 @@ class JoinProgress:
 
 
 def require_places(size: int) -> None:
-    """`UnanswerableError` where there are more configurations than places."""
+    """Raise `UnanswerableError` if there are more configurations than places."""
     if size > _MOST:
         raise UnanswerableError(
             f"the components of {_MOST:,} configurations at most can be counted, and there are {size:,} or more",
@@ -73,7 +73,7 @@ def require_places(size: int) -> None:
 
 
 class Joining:
-    """The labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
+    """Makes the labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._context = session, session.store, session.context
@@ -90,9 +90,9 @@ class Joining:
         self._exchange = Exchange(partition, _STAGE, self._spill, self._shares.bucket_bytes // 2)
 
     def run(self) -> int:
-        """How many components there are: label 0 is the largest one, ties go to that with the least key.
+        """Return the number of components: label 0 is the largest one, ties go to the one with the least key.
 
-        What is staged then, and that there is no partial record any more, is for the caller to commit.
+        The caller commits the staged labels and the deletion of the partial record.
         """
         self._expand_all()
         for number in reversed(range(self._left_to_fold)):
@@ -103,18 +103,18 @@ class Joining:
 
     @property
     def moves(self) -> int:
-        """How many moves there are; one that can be taken back counts twice."""
+        """The number of moves; in an undirected puzzle each counts twice."""
         return self._done.moves
 
     def finish(self) -> None:
-        """Remove what is not needed once the labels are committed."""
+        """Remove the spill files, which are not needed once the labels are committed."""
         self._spill.clear()
 
     # Progress
 
     def _take_up(self) -> None:
         fields = self._store.read_partial()
-        # There may be one of the listing still, or of another version.
+        # The partial record may still be that of the listing, or of another version.
         if fields is None or "range_slabs" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
             self._spill.clear()
             fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
@@ -124,7 +124,7 @@ class Joining:
             self._spill.restore(spilled)
 
     def _save(self, **done: Any) -> None:
-        """Commit what is staged together with how far the passes are; pairs in memory are spilled first."""
+        """Commit what is staged together with the progress of the passes; pairs in memory are spilled first."""
         self._exchange.code_held(self._context.local, bits=False)
         self._exchange.spill()
         self._spill.sync()
@@ -136,7 +136,7 @@ class Joining:
         self._durable_at = time.monotonic()
 
     def _tell(self, headline: str, done: int) -> None:
-        """Say that so many configurations are done; the last slab need not be full."""
+        """Report `done` configurations; the last slab may be partly filled."""
         disk = self._store.state.stored_bytes + self._spill.stored_bytes
         self._session.tell(Progress(min(done, self._size), self._size, headline=headline, disk=disk))
         self._session.control.check()
@@ -169,7 +169,7 @@ class Joining:
             report_wrong_moves(self._session)
 
     def _chunks(self, layer: StoredLayer, begin: int, sizes: list[int]) -> Iterator[list[Keys]]:
-        """Chunks from configuration number `begin` on, until a checkpoint is due; their sizes go to `sizes`."""
+        """Yield chunks from configuration `begin` on, until a checkpoint is due; append their sizes to `sizes`."""
         moves = _ARRAYS * self._puzzle.most_successors
         size = self._shares.chunk_size(self._size, moves, self._context.remote_workers)
         for keys in layer.chunks(begin, size):
@@ -186,7 +186,7 @@ class Joining:
     # Joining
 
     def _fold(self, number: int) -> None:
-        """Leave for each configuration of a range a place further down; pairs that this leaves go to lower ranges."""
+        """Label each configuration of a range with a place below or its own; hand the pairs left to lower ranges."""
         slabs = self._range(number)
         keys = self.slabs.keys(slabs)
         forest = Forest(keys)

@@ -14,13 +14,13 @@ from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import META, PARTIAL_KEY
 
-#: Configurations that are coded together: lists of puzzles may come in small pieces.
+#: Configurations coded together: a puzzle may list them in small blocks.
 _TOGETHER = 1 << 19
 
 
 @dataclass(frozen=True)
 class _ListProgress:
-    """How far the list is on disk, as the partial record has it; `last` is the greatest key, as hexadecimal text."""
+    """The progress of the list on disk, stored in the partial record; `last` is the greatest key, in hexadecimal."""
 
     last: str = "-0x1"
     size: int = 0
@@ -32,7 +32,7 @@ class _ListProgress:
 
 
 class Listing:
-    """The making of layer 0. Its partial record stays until the configurations are labelled."""
+    """Makes layer 0. Its partial record stays until the configurations are labelled."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._puzzle = session, session.store, session.puzzle
@@ -40,13 +40,13 @@ class Listing:
 
     @property
     def size(self) -> int:
-        """Return how many configurations are listed."""
+        """The number of listed configurations."""
         return self._listed.size
 
     def run(self) -> Iterator[LayerRecord | None]:
-        """Stages the configurations; gives ``None`` where a commit is due, and at the end the staged record.
+        """Stage the configurations; yield ``None`` when a commit is due, and at the end the staged record.
 
-        `ContradictionError` if they are not listed in increasing order, or if there are none.
+        Raises `ContradictionError` if they are not listed in increasing order, or if there are none.
         """
         last = int(self._listed.last, 16)
         for keys in self._batches(last):
@@ -89,5 +89,5 @@ class Listing:
         self._listed = _ListProgress(
             hex(key_at(keys, -1)), old.size + len(keys), old.goals + goals, lane_0, lane_1, old.stored + stored, index
         )
-        # IMPORTANT: with each batch, for an interruption commits what is staged.
+        # IMPORTANT: with each batch, because an interruption commits what is staged.
         self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))

@@ -11,15 +11,15 @@ from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.census import SLAB, Labels, read_slab
 
-#: What is not among the configurations has this place.
+#: The place of a key that is not a configuration.
 NOWHERE = np.iinfo(np.int64).max
 Places = NDArray[np.int64]
-#: How many configurations each component has.
+#: The number of configurations of each component.
 Sizes = NDArray[np.int64]
 
 
 class Slabs:
-    """Layer 0 of a run, its keys numbered in their order. Made by one walk through its blocks."""
+    """Layer 0 of a run, its keys numbered in order. Construction reads all its blocks once."""
 
     def __init__(self, store: RunStore) -> None:
         self._store, self._layout = store, store.layout
@@ -32,7 +32,7 @@ class Slabs:
         return len(self.firsts)
 
     def keys(self, slabs: range) -> Keys:
-        """The keys of some neighbouring slabs."""
+        """Return the keys of neighbouring slabs."""
         firsts = [*self.firsts, self._layout.greatest + 1]
         return self._store.slice(0, firsts[slabs.start], firsts[slabs.stop])
 
@@ -41,7 +41,7 @@ class Slabs:
         return np.concatenate([read_slab(self._store, slab) for slab in slabs])
 
     def places_of(self, wanted: Keys) -> Places:
-        """The place of each of `wanted` among all keys, or `NOWHERE`."""
+        """Return the place of each of `wanted` among all keys, or `NOWHERE`."""
         places = np.full(len(wanted), NOWHERE)
         order = order_of(wanted)
         increasing = wanted[order]
@@ -53,7 +53,7 @@ class Slabs:
         return places
 
     def keys_at(self, places: Places) -> Keys:
-        """The keys at some places, in any order."""
+        """Return the keys at given places, in any order."""
         keys, order = self._layout.empty(len(places)), np.argsort(places)
         increasing = places[order]
         for slab, begin, end in _parts(np.searchsorted(increasing, np.arange(len(self)) * SLAB), len(places)):
@@ -61,13 +61,13 @@ class Slabs:
         return keys
 
     def members(self, components: Sequence[int], control: Control) -> tuple[Keys, Labels]:
-        """The configurations of some components, in order, and which of these each is in, by its place among them."""
+        """Return the configurations of `components`, in order, and for each the index of its component in these."""
         parts = [(self._layout.empty(0), np.empty(0, dtype=np.uint32)), *self.parts(components, control)]
         keys, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
         return keys, labels
 
     def parts(self, components: Sequence[int], control: Control) -> Iterator[tuple[Keys, Labels]]:
-        """The same slab by slab."""
+        """Yield the same slab by slab."""
         numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
         numbers[np.asarray(components)] = np.arange(len(components), dtype=np.uint32)
         for slab in range(len(self)):
@@ -78,7 +78,7 @@ class Slabs:
                 yield self.keys(part)[mine], found[mine]
 
     def labels_at(self, places: Places) -> Labels:
-        """The label of each of some increasing places."""
+        """Return the labels at given increasing places."""
         labels = np.empty(len(places), dtype=np.uint32)
         for slab, begin, end in _parts(np.searchsorted(places, np.arange(len(self)) * SLAB), len(places)):
             labels[begin:end] = read_slab(self._store, slab)[places[begin:end] - slab * SLAB]
@@ -86,16 +86,16 @@ class Slabs:
 
 
 def _parts(begins: NDArray[np.int64], end: int) -> Iterator[tuple[int, int, int]]:
-    """The slabs that some increasing things lie in, and which of them do; `begins` says where each slab begins."""
+    """Yield (slab, begin, end) for sorted items; `begins` is the index of the first item of each slab."""
     ends = np.append(begins[1:], end)
     for slab in np.flatnonzero(ends > begins).tolist():
         yield slab, int(begins[slab]), int(ends[slab])
 
 
 def numbered(slabs: Slabs, part: range, count: int) -> Labels:
-    """The components of some slabs, of which the labels are places still, all slabs before them being numbered.
+    """Return the components of slabs whose labels are still places; all slabs before them are numbered.
 
-    A new component begins at each configuration with its own place; `count` are before.
+    A new component begins at each configuration with its own place; `count` components come before.
     """
     begin = part.start * SLAB
     places = slabs.labels(part).astype(np.int64)
@@ -111,21 +111,21 @@ def numbered(slabs: Slabs, part: range, count: int) -> Labels:
 
 
 def added(sizes: Sizes, labels: Labels) -> Sizes:
-    """`sizes` with the configurations of some labels counted, too."""
+    """Return `sizes` with the configurations of `labels` added."""
     counted: Sizes = np.bincount(labels, minlength=len(sizes))
     counted[: len(sizes)] += sizes
     return counted
 
 
 def ranks_of(sizes: Sizes) -> Labels:
-    """The number of each component by size: the largest is 0, ties stay in order."""
+    """Return the rank of each component by size: the largest is 0, ties stay in order."""
     ranks = np.empty(len(sizes), dtype=np.uint32)
     ranks[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes), dtype=np.uint32)
     return ranks
 
 
 def component_sizes(slabs: Slabs, end: int | None = None) -> Sizes:
-    """How many configurations each component has, by the labels of the slabs before `end`."""
+    """Return the number of configurations of each component, by the labels of the slabs before `end`."""
     sizes: Sizes = np.zeros(0, dtype=np.int64)
     for slab in range(len(slabs) if end is None else end):
         sizes = added(sizes, slabs.labels(range(slab, slab + 1)))
@@ -133,7 +133,7 @@ def component_sizes(slabs: Slabs, end: int | None = None) -> Sizes:
 
 
 def first_places(slabs: Slabs) -> Places:
-    """The place of the least configuration of each component."""
+    """Return the place of the least configuration of each component."""
     places = np.full(0, NOWHERE)
     for slab in range(len(slabs)):
         labels, firsts = np.unique(slabs.labels(range(slab, slab + 1)), return_index=True)

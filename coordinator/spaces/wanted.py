@@ -1,6 +1,6 @@
-"""Which components of a whole space have their distances measured: ``all``, ``largest=K``, ``below=N`` or ``none``.
+"""Selects the components of a whole space to measure: ``all``, ``largest=K``, ``below=N`` or ``none``.
 
-With ``none`` the configurations are listed, and nobody finds out which of them hang together.
+With ``none`` the configurations are listed, and their components are not found.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ ALL, NONE = "all", "none"
 
 
 def check_wanted(text: str) -> None:
-    """`PuzzleError` unless `text` says which components are wanted."""
+    """Raise `PuzzleError` unless `text` is a valid selection."""
     kind, _, number = text.partition("=")
     if text not in (ALL, NONE) and not (kind in ("largest", "below") and number.isdecimal()):
         raise PuzzleError(
@@ -22,7 +22,7 @@ def check_wanted(text: str) -> None:
 
 
 def wanted_of(text: str, sizes: Sizes) -> range:
-    """The components that are wanted; `sizes` are those of all, the largest first."""
+    """Return the selected components; `sizes` are those of all, the largest first."""
     kind, _, number = text.partition("=")
     if kind == "largest":
         return range(min(int(number), len(sizes)))

@@ -1,1 +1,1 @@
-"""The search of trees of placings."""
+"""The search of trees of placements."""

@@ -1,4 +1,4 @@
-"""What is counted of a tree, and how it is cut into chunks: alike for whoever searches it and whoever verifies it."""
+"""The figures of a tree and its division into chunks, shared by search and verification."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from hakoiri.storage.results.subtrees import Cutting
 
 @dataclass(frozen=True)
 class TreeFigures(Figures):
-    """What is counted of a tree (`puzzles.capabilities.SubtreeCounts`), in how many chunks and seconds of a processor.
+    """The counts of a tree (`puzzles.capabilities.SubtreeCounts`), its chunks, and their processor seconds.
 
     ``None`` is not known before the tree is cut.
     """
@@ -31,29 +31,29 @@ class TreeFigures(Figures):
     exhausted: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """With the name that the counts of all runs have."""
+        """Return the fields, with the solutions also as the configurations of other runs."""
         return super().as_dict() | {"configurations": self.solutions}
 
 
 def shuffled(count: int) -> np.ndarray:
-    """The numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
+    """Return the numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
 
-    The same on every machine and in every session, and unrelated to the order of the keys.
+    It is the same on every machine and in every session, and unrelated to the order of the keys.
     """
     return np.argsort(first_words(count), kind="stable")
 
 
 def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
-    """The prefixes of each chunk."""
+    """Return the prefixes of each chunk."""
     keys = store.layer(cutting.depth)[shuffled(cutting.prefixes)]
     return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
 
 
 def prefix_nodes(store: RunStore, puzzle: Placements, depth: int) -> int:
-    """The nodes of the layers of prefixes."""
+    """Return the number of nodes in the layers of prefixes."""
     return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
 
 
 def tree_digest(solutions: int, orbits: int, classes: int, lanes: Lanes) -> str:
-    """The digest of a finished run: of its counts and of one solution of each orbit, the same for every strategy."""
+    """Return the digest of a finished run: of its counts and one solution of each orbit, for any strategy."""
     return chain([str(solutions), str(orbits), str(classes), digest_text(lanes)])

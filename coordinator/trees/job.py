@@ -1,4 +1,4 @@
-"""Trees: every solution of a puzzle of placements counted, subtree by subtree."""
+"""The kind of run for trees: counts every solution of a puzzle of placements, subtree by subtree."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -67,7 +67,7 @@ class Subtrees(Job):
 
     @classmethod
     def compare(cls, manifest: Manifest, others: Callable[[], list[tuple[Manifest, State]]]) -> Table:
-        """The latest complete run of each strategy for the same figure, the one with most nodes first."""
+        """Return the latest complete run of each strategy for the same figure, the one with most nodes first."""
         latest = {
             other.puzzle["options"][STRATEGY]: (other.run, state, TreeFigures.of(state))
             for other, state in others()
@@ -91,13 +91,13 @@ class Subtrees(Job):
 
 
 def _figure(manifest: Manifest) -> tuple[str, dict[str, str]]:
-    """Which tree it is, whatever way it is searched."""
+    """Return the identity of the tree, without the strategy of the search."""
     options = manifest.puzzle["options"]
     return manifest.puzzle["name"], {name: options[name] for name in options if name not in (STRATEGY, KEEPING)}
 
 
 def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
-    """Forget broken chunks of a run; all of them where a layer or a sum is wrong. Durable on return."""
+    """Erase broken chunks of a run; all chunks if a layer or a sum is wrong. Durable on return."""
     store = session.store
     cutting = _sound_cutting(store)
     if cutting is None:
@@ -108,7 +108,7 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
         return
     records = _sound_records(store, cutting)
     broken = [chunk for chunk in subtrees.finished_chunks(store) if chunk not in records]
-    # What the chunks found is not with them any more once it has become a layer.
+    # Once the solutions have become a layer, they are no longer stored by chunk.
     merged = store.state.depth > cutting.depth
     solutions_are_broken = merged and list(check_layer(store, store.state.depth))
     if not broken and _sums(records) == _counted(store, puzzle, cutting) and not solutions_are_broken:
@@ -125,7 +125,7 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
 
 
 def _sound_cutting(store: RunStore) -> subtrees.Cutting | None:
-    """The cutting, if it and the layers of prefixes can be relied on."""
+    """Return the cutting, if it and the layers of prefixes are sound."""
     try:
         cutting = subtrees.read_cutting(store)
     except DamagedError:
@@ -155,7 +155,7 @@ def _sums(records: dict[int, subtrees.ChunkRecord]) -> tuple[int, ...]:
 
 
 def _counted(store: RunStore, puzzle: Placements, cutting: subtrees.Cutting) -> tuple[int, ...]:
-    """The same sums by the state."""
+    """Return the same sums by the state."""
     found, nodes = TreeFigures.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
     return found.solutions, found.orbits or 0, found.classes or 0, found.nodes - nodes
 
@@ -171,9 +171,9 @@ def _state_of(
 
 
 def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
-    """The least image of one solution of each orbit, batch by batch; in increasing order when the run is complete.
+    """Yield the least image of one solution of each orbit, in batches; increasing if the run is complete.
 
-    Of a run that is not, what its chunks found up to now. Raises `UnanswerableError` if the run keeps none.
+    For an unfinished run, yield the solutions of its finished chunks. Raises `UnanswerableError` if the run keeps none.
     """
     run = store.manifest.run
     if not puzzle.keeps:
@@ -187,7 +187,7 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
         yield from store.blocks(store.state.depth)
         return
     for name in store.names(FOUND):
-        # A chunk's blocks stand together; its record is looked at before the first of them.
+        # A chunk's blocks are adjacent; its record is checked before the first of them.
         chunk = int.from_bytes(name[:4], "big")
         if name == store.names(FOUND, name[:4])[0]:
             subtrees.require_found(store, subtrees.read_chunk(store, chunk))

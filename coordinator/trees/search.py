@@ -3,8 +3,8 @@
     start -> layer 1 -> ... -> layer d, enough prefixes -> shuffled, cut into chunks -> counted (threads or workers)
           -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
 
-Neither the counts nor the digest depend on how the tree is cut, or on who counts the chunks. A commit is made every
-half a second, so a kill costs the chunks under way.
+Neither the counts nor the digest depend on the division into chunks or on who counts them. A commit is made every half
+a second, so a kill costs only the chunks in progress.
 """
 
 import time
@@ -29,15 +29,15 @@ from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import subtrees
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
-#: By how many prefixes it is judged whether they are enough, and how many there are at most (`Tuning`).
+#: The number of prefixes sampled to decide whether there are enough, and the most prefixes (`Tuning`).
 _LOOKS_BELOW, _MOST_PREFIXES = 4, 400_000
-#: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
+#: The target number of chunks, and bounds of their time: shorter ones cost overhead, longer ones are lost in a kill.
 _CHUNKS, _LEAST_SECONDS, _MOST_SECONDS = 1_000, 0.02, 4.0
-#: The pace is measured on single prefixes, for so long or so many of them.
+#: The pace is measured on single prefixes, up to this time and number.
 _LOOK_SECONDS, _LOOKS = 0.1, 16
 #: Work below this is not worth sending to workers.
 _WORTH_SENDING_SECONDS = 0.5
-#: Merging what was found holds it three times: as read, together, and in order.
+#: Merging the solutions holds three copies: as read, concatenated, and sorted.
 _COPIES = 3
 
 
@@ -54,7 +54,7 @@ class TreeSearch:
         self._expected = self._state.progress.seconds_left
 
     def run(self) -> None:
-        """Search until every chunk is counted. Commits as it goes; raises as `explore` does."""
+        """Search until every chunk is counted. Commits along the way; raises as `explore` does."""
         cutting = subtrees.read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
         self._records = subtrees.read_chunks(self._store)
@@ -67,12 +67,12 @@ class TreeSearch:
     # Prefixes
 
     def _cut(self) -> subtrees.Cutting:
-        """Make layers until there are enough prefixes; decide on the chunks, once and for all sessions."""
+        """Make layers until there are enough prefixes; decide on the chunks, once for all sessions."""
         try:
             keys = self._grow()
             pace = self._pace(keys[shuffled(len(keys))[:_LOOKS]])
         except StopRun:
-            # Layers without the cutting would be made again.
+            # Layers without the cutting would be made again by the next session.
             self._store.discard_staged()
             raise
         cutting = subtrees.Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
@@ -123,7 +123,7 @@ class TreeSearch:
         return max(1, min(prefixes, int(seconds / pace)))
 
     def _pace(self, roots: Keys) -> float:
-        """The seconds that a prefix takes, by those of some of `roots`, one after the other."""
+        """Return the seconds per prefix, measured on some of `roots`, one after the other."""
         began = time.perf_counter()
         looked = 0
         for looked in range(1, len(roots) + 1):
@@ -135,7 +135,7 @@ class TreeSearch:
     # Chunks
 
     def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
-        """What counts the rest; ``None`` where there is so little that it is done here and now."""
+        """Return the executor for the remaining chunks; ``None`` if they are so few that they are done here."""
         context = self._session.context
         if context.budget.chunk is not None or context.budget.farm_from is not None:
             return context.executor if context.budget.distributes(missing) else None
@@ -162,7 +162,7 @@ class TreeSearch:
             yield number, do_task("subtrees", self._puzzle, chunk, [])
 
     def _take_in(self, chunk: int, prefixes: int, result: list[Array]) -> None:
-        """Stage what a chunk gave, and commit if the last commit is long ago."""
+        """Stage the result of a chunk, and commit if the last commit is long ago."""
         solutions, orbits, classes, nodes, microseconds = result[0].tolist()
         lane_0, lane_1 = result[1].tolist()
         kept = result[2]
@@ -223,7 +223,7 @@ class TreeSearch:
         for record in records:
             lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
         found = self._found
-        # A run that is repaired may have its solutions in their layer already.
+        # A repaired run may already have its solutions in their layer.
         if self._puzzle.keeps and found.orbits and self._state.depth == cutting.depth:
             self._keep(cutting.depth + 1, records)
         digest = tree_digest(found.solutions, found.orbits or 0, found.classes or 0, lanes)
@@ -233,7 +233,7 @@ class TreeSearch:
         self._commit(exhausted=True)
 
     def _keep(self, depth: int, records: list[subtrees.ChunkRecord]) -> None:
-        """Stage the solutions of all chunks as one layer, in place of what each has found."""
+        """Stage the solutions of all chunks as one layer, which replaces those stored by chunk."""
         kept = sum(record.kept for record in records)
         needed = kept * self._puzzle.layout.bytes * _COPIES
         if needed > self._session.context.shares.free:

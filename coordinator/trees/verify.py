@@ -1,8 +1,8 @@
-"""`verify` of a tree: prefixes, chunks and solutions derived again.
+"""Verification of a tree: derives prefixes, chunks and solutions again.
 
-The layers of prefixes by the reference rules, for a sample or all, and whole by the kernel; chunks counted again, small
-subtrees in plain Python; every sum and digest; and of each solution that is kept that it is one, and the least of its
-images. Where the sums disagree every chunk is counted again, so that the wrong one is named.
+The layers of prefixes are derived by the reference rules, for a sample or all, and completely by the kernel. Chunks are
+counted again, small subtrees also in plain Python; every sum and digest is checked. Each kept solution must be a
+solution and the least of its images. If the sums disagree, every chunk is counted again, to name the wrong one.
 """
 
 from collections.abc import Iterator
@@ -19,19 +19,19 @@ from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import subtrees
 
-#: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
+#: Sample sizes of each layer and of the solutions, and of the chunks, without `full`.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
 #: Numbers placed by the reference rules, some ten thousand a second: in one subtree, of a sample, and in full.
 _PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
 
 
 class TreeVerifier(Check):
-    """The chunks of a tree against its rules."""
+    """Verifies the chunks of a tree by its rules."""
 
     puzzle: Placements
 
     def check(self) -> None:
-        """Look at everything; the layers' checksums have been looked at before."""
+        """Check everything; the layers' checksums are checked before."""
         cutting = subtrees.read_cutting(self.store)
         if cutting is None:
             return
@@ -75,7 +75,7 @@ class TreeVerifier(Check):
         nodes = prefix_nodes(self.store, self.puzzle, cutting.depth)
         results = [record.result for record in records.values()]
         sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
-        # A repair counts again what the chunks' sums contradict, and goes by how many chunks there are.
+        # A repair recounts if the sums of the chunks differ; it does not change the number of chunks.
         summed, lasting = self.report.damage, self.report.fault
         for what, said, derived, wrong in (
             ("solutions", found.solutions, sums[0], summed),
@@ -110,7 +110,7 @@ class TreeVerifier(Check):
                 )
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
-        """Small subtrees below the first prefix of each chunk, kernel against reference rules, while there is time."""
+        """Compare kernel and reference rules on small subtrees below each chunk's first prefix."""
         left = _PLAIN_NODES_IN_FULL if self.full else _PLAIN_NODES
         for chunk in roots:
             keys, counted = self._small_subtree(chunk[:1])
@@ -126,7 +126,7 @@ class TreeVerifier(Check):
                 )
 
     def _small_subtree(self, keys: Keys) -> tuple[Keys, SubtreeCounts]:
-        """`keys`, a single one, or one further down, whose subtree is small enough."""
+        """Return `keys`, a single one, or one further down, whose subtree is small enough."""
         while (counted := self.puzzle.count_subtrees(keys)).nodes > _PLAIN_NODES_AT_ONCE:
             self.control.check()
             successors = self.puzzle.expand(keys).successors
@@ -168,7 +168,7 @@ class TreeVerifier(Check):
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:
-    """Counts of a chunk as `ChunkRecord.result` has them."""
+    """Return the counts of a chunk in the form of `ChunkRecord.result`."""
     return (counted.solutions, counted.orbits, counted.classes, counted.nodes, *lanes_of(counted.found))
 
 
