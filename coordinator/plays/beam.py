@@ -188,7 +188,7 @@ class Beam:
         return values, points, lost
 
     def _made(self, chosen: Array, points: Array, lost: Array) -> tuple[Frontier, Array]:
-        """Return the new boards after the moves ``moves * place + move`` of `chosen`, and the moves that led to them."""
+        """Return the new boards after the moves ``moves * place + move`` of `chosen`, and the moves that led there."""
         self.tried += len(chosen)
         order = np.argsort(chosen, kind="stable")
         results: dict[int, list[Array]] = dict(self._spread(chosen[order]))

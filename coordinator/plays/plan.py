@@ -74,7 +74,7 @@ def optimised(
 
 @dataclass(frozen=True)
 class Best:
-    """A play: its score, its moves (`Scored.spell`) and their number, the round that found it, and the seconds by then."""
+    """A play: its score, its moves (`Scored.spell`) and their number, the round that found it, and the seconds."""
 
     score: int
     sequence: str
