@@ -1,4 +1,4 @@
-"""Hakoiri from Python: make a run, open one and ask it, or write a puzzle.
+"""Hakoiri from Python: create a run, open one and query it, or write a puzzle.
 
     from hakoiri import explore, open_run
 
@@ -6,13 +6,13 @@
         print(run.layer_sizes[:5], len(run.layer(57)))
         print(run.diameter().diameter, run.path("goal").moves)
 
-Names are imported when they are first used: ``import hakoiri`` itself takes no time, and a puzzle's file that takes
-only `Puzzle` from here does not load the search.
+Names are imported on first use: ``import hakoiri`` itself takes no time, and a puzzle's file that uses only `Puzzle`
+from here does not load the search.
 """
 
 from importlib import import_module
 
-#: As for type checkers; `typing` would be the slowest import here, and Ctrl-C is not seen to before it (`__main__`).
+#: As for type checkers; `typing` would be the slowest import here, before Ctrl-C is handled (`__main__`).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -1,12 +1,12 @@
-"""The program: ``python -m hakoiri``, and the script ``hakoiri``. Signals are seen to before anything is imported."""
+"""The program: ``python -m hakoiri``, and the script ``hakoiri``. Signals are handled before anything is imported."""
 
 import gc
 import os
 import signal
 import sys
 
-#: Imports make some 100,000 objects that stay: looked through for garbage after every 700, as usual, they take a tenth
-#: longer.
+#: Imports make some 100,000 permanent objects: a garbage collection after every 700, the default, makes them a tenth
+#: slower.
 _GARBAGE_AFTER = 50_000
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """The command line; Ctrl-C ends it without a traceback from its first moment to its last."""
+    """Run the command line; Ctrl-C ends it without a traceback at any moment."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_GARBAGE_AFTER)
     from hakoiri.worker.machine import ONE_THREAD
@@ -45,9 +45,9 @@ def main() -> None:
 
 
 def _interrupted(_: int, frame: "FrameType | None") -> None:
-    """Raise ``KeyboardInterrupt``, or end at once while a module is imported, which may catch it or be left in pieces.
+    """Raise ``KeyboardInterrupt``, or end at once during an import, which may catch it or be left half done.
 
-    Commands that have work in hand put their own handler in place of this (`hakoiri.cli.driving.stopping_with`).
+    Commands with work in progress install their own handler (`hakoiri.cli.driving.stopping_with`).
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -57,14 +57,14 @@ def _interrupted(_: int, frame: "FrameType | None") -> None:
 
 
 def _unraisable(lost: "Any") -> None:
-    """What was raised where nobody can catch it, as in a destructor: Ctrl-C counts there, too."""
+    """Handle an exception raised where it cannot be caught, as in a destructor: Ctrl-C ends there, too."""
     if lost.exc_type is KeyboardInterrupt:
         _end()
     sys.__unraisablehook__(lost)
 
 
 def _end() -> None:
-    """End as a program does that knows nothing of signals: shells see that it was Ctrl-C."""
+    """End by the default handler of Ctrl-C, so that shells see the signal."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
 

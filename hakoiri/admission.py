@@ -1,4 +1,4 @@
-"""Puzzle files are loaded here, on the user's word: to make runs, to open them, and for a service that starts."""
+"""Loads the puzzle files that the user has named: to create runs, to open them, and for a service at its start."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,8 +15,8 @@ from hakoiri.storage.ledger.ledger import Ledger
 def admit(directory: Path, word: str | None = None) -> None:
     """Load the puzzle file of a run, if it needs one: that of ``word`` (FILE.py:NAME), else as `find_again`.
 
-    Raises `MismatchError` if the run has another puzzle than `word`, or if its file is not there or was not named. A
-    run that is damaged is left to whoever opens it.
+    Raises `MismatchError` if the run has another puzzle than `word`, or if its file is missing or was not named. A
+    damaged run is ignored; opening it reports the damage.
     """
     manifest = None
     with suppress(StorageError), Ledger(directory) as ledger:
@@ -35,9 +35,9 @@ def admit(directory: Path, word: str | None = None) -> None:
 
 
 def admitted(words: Iterable[str]) -> dict[str, PuzzleSpec]:
-    """Load what a service is started with: the files that the environment names, and those of ``FILE.py:NAME`` words.
+    """Load the puzzles of a service: the files that the environment names, and those of ``FILE.py:NAME`` words.
 
-    Returns the puzzles of the words by name. Raises `PuzzleError` if a file is no puzzle.
+    Returns the puzzles of the words by name. Raises `PuzzleError` if a file is not a puzzle.
     """
     for path in configured_files():
         load_file(path)

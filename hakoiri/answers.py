@@ -1,4 +1,4 @@
-"""What an open run says of its configurations: layers, and the graph of their moves.
+"""Answers from an open run about its configurations: layers, and the graph of their moves.
 
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
 """
@@ -25,21 +25,21 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.results.census import read_labels
 from hakoiri.worker.graphs.searches import Graph
 
-#: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
+#: Bytes of sorting a configuration besides two copies of its key: its place in the order, and its depth, twice.
 _BYTES_BESIDE_KEY = 16
 
 
 class Answers:
-    """An open run of whatever kind. `puzzle` is the run's, `store` its data, `kind` what it is.
+    """An open run of any kind. `puzzle` is the run's, `store` its data, `kind` its class.
 
-    `resources` are those of this process that questions may take: threads and memory; `redis` is the URL of
-    the Redis of the hosts that keep it, ``None`` if none do.
+    `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
+    that keep the run, ``None`` if none do.
     """
 
     def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
-        """Takes `store` over, and closes it if the run's puzzle is not the one of this program.
+        """Take ownership of `store`, and close it if the run's puzzle differs from that of this program.
 
-        Where `resources` say nothing, what the run was made with counts.
+        Resources not given are those that the run was created with.
         """
         self.store = store
         self._distances: dict[str, GoalDistances] = {}
@@ -66,16 +66,16 @@ class Answers:
 
     @property
     def whole(self) -> bool:
-        """Whether this is a census of the whole space, not a search from a start."""
+        """Return whether this is a census of the whole space, not a search from a start."""
         return not self.kind.from_start
 
     @property
     def exhausted(self) -> bool:
-        """Whether the run has a graph of moves, and all of it: every move leads to a configuration of the run."""
+        """Return whether the run has its complete graph of moves: every move leads to a configuration of the run."""
         return self.kind.has_graph and self._reached.exhausted
 
     def __contains__(self, configuration: Configuration) -> bool:
-        """Whether the run has found a configuration."""
+        """Return whether the run has found a configuration."""
         try:
             return self.store.find(self.puzzle.parse(configuration)) is not None
         except ConfigurationError:
@@ -83,25 +83,25 @@ class Answers:
 
     @property
     def layer_sizes(self) -> list[int]:
-        """The number of configurations in each layer; of a whole space, which has no distances, the one number."""
+        """The number of configurations in each layer; for a whole space, which has no distances, one number."""
         return [record.size for record in self.layer_records()]
 
     def layer_records(self) -> list[LayerRecord]:
-        """Size, digest and goals of each layer."""
+        """Return size, digest and goals of each layer."""
         return self.store.layer_records()
 
     def layer(self, depth: Depth) -> Keys:
-        """The keys of layer `depth`, strictly increasing, in the puzzle's layout."""
+        """Return the keys of layer `depth`, strictly increasing, in the puzzle's layout."""
         self.require_layer(depth)
         return self.store.layer(depth)
 
     def require_layer(self, depth: Depth) -> None:
-        """`UnanswerableError` unless there is a layer `depth`."""
+        """Raise `UnanswerableError` unless there is a layer `depth`."""
         if not 0 <= depth <= self.store.state.depth:
             raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
-        """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
+        """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""
         self._require_graph()
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
@@ -117,15 +117,15 @@ class Answers:
         return keys[order], depths[order]
 
     def graph(self) -> tuple[Keys, Graph]:
-        """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
+        """Return all keys in increasing order and the graph of their moves (`worker.graphs.searches.Graph`)."""
         keys, _ = self.configurations()
         with self._context() as context:
             return keys, build_graph(context, keys, closed=self.exhausted)
 
     def known_distances(self, metric: str = "") -> GoalDistances | None:
-        """How far each configuration of the run is from its nearest goal, if that has been computed (`hardest`).
+        """Return the distances of the run's configurations to the nearest goal, if computed (`hardest`).
 
-        By another `metric` than the run's, if one is given.
+        If `metric` is given, the moves are counted by this one.
         """
         if metric not in self._distances and self.exhausted:
             found = GoalDistances.open(self.store, self.puzzle, metric, self.redis)
@@ -134,7 +134,7 @@ class Answers:
         return self._distances.get(metric)
 
     def start_is_the_goal(self) -> bool:
-        """Whether the start is the one goal of a run that has found all, so that depths are goal distances."""
+        """Return whether the start is the only goal of an exhausted run: then depths are goal distances."""
         if self._start_is_the_goal is None and self.exhausted:
             goals = [record.goals for record in self.layer_records()]
             self._start_is_the_goal = self.puzzle.undirected and not self.whole and goals[0] == sum(goals) == 1
@@ -147,7 +147,7 @@ class Answers:
         return depth
 
     def not_found(self, what: str) -> UnanswerableError:
-        """The error for something that the run has not found, with how to find more."""
+        """Return the error for something that the run has not found, with a hint how to find more."""
         if self.exhausted:
             return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
         depth, where = self.store.state.depth, "yet"
@@ -157,7 +157,7 @@ class Answers:
         return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
     def _further(self) -> Step:
-        """How to find more than this run has."""
+        """Return the hint how to find more than this run has."""
         complete = self.store.state.status == "complete"
         limit = next(iter(self.store.manifest.plan), "until_goal")
         return Step("run without", limit) if complete else Step("resume", self.name)
@@ -166,13 +166,13 @@ class Answers:
         self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
         workers: Resources | None = None,
     ) -> AbstractContextManager[ComputeContext]:  # fmt: skip
-        """Threads of this process, or `workers`, for questions that need computing; the run's puzzle or another."""
+        """Return threads of this process, or `workers`, for questions; by default with the run's puzzle."""
         resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
         puzzle = puzzle or self.puzzle
         return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())
 
     def _require_memory_for_all(self) -> None:
-        """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""
+        """Raise `OverBudgetError` if all configurations do not fit the memory: twice, with depths and order."""
         count = self._reached.configurations
         needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
         self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
@@ -189,11 +189,11 @@ class Answers:
 
     @property
     def knows_components(self) -> bool:
-        """Whether it is known which configurations hang together: a census may have been asked not to look."""
+        """Return whether the components are known: a census may have been created without them."""
         return not self.whole or self.store.state.figures.get("components") is not None
 
     def require_components(self) -> None:
-        """`UnanswerableError` where the configurations were listed, and nobody looked which of them hang together."""
+        """Raise `UnanswerableError` if the configurations were listed without their components."""
         if self.exhausted and not self.knows_components:
             raise UnanswerableError(
                 f"run {self.name} has listed its configurations without looking for components; that is done by one "

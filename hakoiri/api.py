@@ -1,7 +1,7 @@
-"""Hakoiri from Python: make a run, open one, and ask it (`hakoiri` has an example).
+"""Hakoiri from Python: create a run, open one and query it (`hakoiri` has an example).
 
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed. Only layers that hosts
-keep are asked of these, over the Redis of `resources`, else of HAKOIRI_REDIS.
+keep are read from these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 """
 
 import inspect
@@ -43,7 +43,7 @@ __all__ = [
 class Run(MapAnswers):
     """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data.
 
-    `resources` are those of this process that questions may take: threads and memory.
+    `resources` are the threads and memory of this process for questions.
     """
 
     def __repr__(self) -> str:
@@ -66,22 +66,21 @@ class Run(MapAnswers):
         raise UnanswerableError(f"run {self.name} is no tree: it has no solutions to list")
 
     def solutions(self) -> Iterator[Keys]:
-        """Of a tree: the least image of one solution of each orbit, batch by batch.
+        """Yield the solutions of a tree in batches: the least image of one solution of each orbit.
 
-        In increasing order when the run is complete, else what was found up to now. `UnanswerableError` if the run
-        keeps none.
+        In increasing order if the run is complete, else those found so far. `UnanswerableError` if the run keeps none.
         """
         return found_solutions(self.store, self.tree)
 
     def summary(self) -> dict[str, Any]:
-        """All that is known of the run, as plain values."""
+        """Return everything known about the run, as plain values."""
         return summarise(self.kind(self.store, self.puzzle), self.resources.budget())
 
     def best_play(self) -> Play:
-        """Where moves score: of a finished run the play with the highest score, and of these one of fewest moves.
+        """Return the best play, if moves score: the highest score, then the fewest moves; for a finished run proved.
 
-        Of an optimisation the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` where
-        memory is too little.
+        For an optimisation it is the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` if
+        the memory is too small.
         """
         return self.kind(self.store, self.puzzle).best_play(self.resources.budget())
 
@@ -96,9 +95,9 @@ def open_run(
     name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
     puzzle: str | None = None,
 ) -> Run:  # fmt: skip
-    """A run by its name, a unique prefix, or ``last``; `data` as for the command line, `resources` as for `Run`.
+    """Open a run by its name, a unique prefix, or ``last``; `data` as on the command line, `resources` as for `Run`.
 
-    `puzzle` (FILE.py:NAME) names the file of a run of a user puzzle that this user has not made runs of. Raises
+    `puzzle` (FILE.py:NAME) names the file of a user puzzle of which this user has not created runs. Raises
     `UnknownRunError`, `MismatchError` for another puzzle, and `DamagedError` if its file cannot be read.
     """
     return _opened(_admitted(name, data, puzzle), resources)
@@ -109,7 +108,7 @@ def resume_run(
     name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
     observer: Observer | None = None, repair: bool = False, puzzle: str | None = None,
 ) -> Run:  # fmt: skip
-    """Go on with a run from its last commit to its end, in this process; `repair` computes first what is damaged."""
+    """Resume a run from its last commit to its end, in this process; `repair` first computes damaged data again."""
     return _drive_to_end(_admitted(name, data, puzzle), resources, observer, repair)
 
 
@@ -118,9 +117,9 @@ def verify_run(
     name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False, seed: int | None = None,
     puzzle: str | None = None,
 ) -> Report:  # fmt: skip
-    """What deriving a run again by the reference rules finds wrong, of a sample or, with `full`, of all there is.
+    """Derive a run again by the reference rules and report the faults, in a sample or, with `full`, in all of it.
 
-    The sample is that of `seed`, by default a random one, which the report tells.
+    The sample is that of `seed`, by default a random one; the report contains it.
     """
     directory = _admitted(name, data, puzzle)
     return verify_directory(directory, full, Resources(), Control(), SilentObserver(), seed)
@@ -128,7 +127,7 @@ def verify_run(
 
 @noted()
 def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
-    """Remove a run, all its data and its goal distances; `RunHeldError` while somebody drives one of them."""
+    """Delete a run, all its data and its goal distances; `RunHeldError` while a process drives one of them."""
     delete_directory(find_run(data_directory(data), name))
 
 
@@ -138,7 +137,7 @@ def explore(
     merge_mirrors: bool = False, until_goal: bool = False, layers: int | None = None,
     data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """A new run, driven to its end in this process: all that `start` reaches, layer by layer, or `layers` of it."""
+    """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it."""
     spec = _spec(puzzle, options, start, merge_mirrors)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
     return _run_to_end(spec, None, plan, data, resources, observer)
@@ -150,11 +149,11 @@ def census(
     merge_mirrors: bool = False, diameters: str = "all", data: str | os.PathLike[str] | None = None,
     resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """A new run, driven to its end in this process: every configuration, component and exact diameter there is.
+    """Create a run and drive it to its end in this process: all configurations, components and exact diameters.
 
-    `start` is for puzzles whose board it says (``sliding``), and for these alone. With `diameters` ``largest=K`` or
-    ``below=N`` distances are measured in the K largest components only, or in those of fewer than N configurations;
-    with ``none`` the configurations are listed, and nobody looks which of them hang together.
+    `start` is the board, only for puzzles that need one (``sliding``). With `diameters` ``largest=K`` or ``below=N``
+    distances are measured only in the K largest components, or in those of fewer than N configurations; with ``none``
+    the configurations are listed without components.
     """
     spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
     return _run_to_end(spec, "whole", plan, data, resources, observer)

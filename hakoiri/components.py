@@ -1,4 +1,4 @@
-"""What an open run says of its components: their sizes, distances and exact diameters."""
+"""Answers from an open run about its components: their sizes, distances and exact diameters."""
 
 from functools import cached_property
 from pathlib import Path
@@ -22,19 +22,19 @@ from hakoiri.storage.results.census import Diameter, read_component, read_diamet
 
 
 class ComponentAnswers(PathAnswers):
-    """An open run that may be asked for its components."""
+    """An open run that answers questions about its components."""
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
-        """The components, largest first, ties by least key; of a search from a start, its own only.
+        """Return the components, largest first, ties by least key; a search from a start has only one.
 
-        Of a directed puzzle these have no distances: `weak_components` and `strong_components` tell what there is.
+        The components of a directed puzzle have no distances: use `weak_components` and `strong_components`.
         """
         found = self.weak_components(limit) if self.whole else [self.diameter().record]
         self._require_undirected()
         return found
 
     def component_of(self, configuration: Configuration) -> int:
-        """The number of the component, of a directed puzzle the weak one, that a configuration lies in."""
+        """Return the number of a configuration's component, in a directed puzzle of its weak one."""
         self._require_complete()
         self.require_components()
         key = self.puzzle.parse(configuration)
@@ -48,9 +48,9 @@ class ComponentAnswers(PathAnswers):
         return int(slabs.labels_at(places)[0])
 
     def weak_components(self, limit: int | None = None) -> list[ComponentRecord]:
-        """The components that hang together whichever way moves lead, largest first, ties by least key.
+        """Return the components connected by moves of any direction, largest first, ties by least key.
 
-        What a start reaches is one of them. Only what a census has measured comes with distances.
+        A search from a start is one of them. Only components measured by a census have distances.
         """
         self._require_complete()
         self.require_components()
@@ -63,10 +63,10 @@ class ComponentAnswers(PathAnswers):
     def strong_components(
         self, control: Control | None = None, observer: Observer | None = None, resources: Resources | None = None
     ) -> StrongComponents:
-        """The components whose configurations all lead to each other, each with its exact diameter.
+        """Return the components whose configurations all reach each other, with exact diameters.
 
-        The moves are held in memory: raises `OverBudgetError` where it is too little. `control` may end it (`StopRun`).
-        RQ workers find them and measure components of less than 50,000 configurations, if `resources` name them.
+        The moves are held in memory: raises `OverBudgetError` if it is too small. `control` may end it (`StopRun`). RQ
+        workers find them and measure components of less than 50,000 configurations, if `resources` name them.
         """
         self._require_complete()
         self.require_components()
@@ -87,13 +87,13 @@ class ComponentAnswers(PathAnswers):
         every: bool = False,
         resources: Resources | None = None,
     ) -> Diameter:
-        """The exact diameter of a component, by default that of the puzzle's start.
+        """Return the exact diameter of a component, by default that of the puzzle's start.
 
-        Of a large component without `every` its radius, centre and periphery stay open. With `every` the eccentricity
-        of each configuration is found, and so all these, the number of each and all diametral pairs. What a large
-        component takes is done by a run of its own (`coordinator.graphs.bounding`), which belongs to this one: by RQ
-        workers, if `resources` name them; it is resumed where it stopped, and kept. Raises `RunError` where `control`
-        ends that, `StopRun` where it ends anything else, `OverBudgetError` where memory is too little.
+        For a large component without `every`, its radius, centre and periphery stay unknown. With `every` the
+        eccentricity of each configuration is found, and so all these, the number of each and all diametral pairs. A
+        large component is measured by a run of its own (`coordinator.graphs.bounding`), which belongs to this one: by
+        RQ workers, if `resources` name them; it is resumed if interrupted, and kept. Raises `RunError` if `control`
+        ends that run, `StopRun` if it ends other work, and `OverBudgetError` if the memory is too small.
         """
         number = self.component_asked(component)
         if self.needs_run(number, every):
@@ -108,32 +108,32 @@ class ComponentAnswers(PathAnswers):
         return found
 
     def eccentricity_run(self, component: int) -> Derived:
-        """The run of its own that finds eccentricities of a component."""
+        """Return the run that finds the eccentricities of a component."""
         return eccentricity_run(self.store, self.puzzle, component)
 
     def needs_run(self, component: int, every: bool) -> bool:
-        """Whether its eccentricities, `every` one or the greatest, must be found by a run of their own, and are not."""
+        """Return whether eccentricities, `every` one or the greatest, still need a run of their own."""
         if self.known_diameter(component, every) is not None:
             return False
         apart = every or not self.whole
         return self._policy.way(component, Control(), apart) is Way.RUN
 
     def driven(self, directory: Path, resources: Resources, control: Control | None, observer: Observer | None) -> None:
-        """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
+        """Drive a derived run to its end; `RunError` if it stops before."""
         state = drive(directory, resources, control or Control(), observer or SilentObserver())
         if state.status != "complete":
             step = Step("resume", directory.name, str(directory.parent))
             raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
 
     def component_asked(self, component: int | None) -> int:
-        """A component whose distances can be asked for, by default that of the puzzle's start; `UnanswerableError`."""
+        """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""
         self._require_complete()
         self.require_components()
         self._require_undirected()
         return self.number_of(component)
 
     def number_of(self, component: int | None) -> int:
-        """A component that there is, by default that of the puzzle's start."""
+        """Return the number of an existing component, by default that of the puzzle's start."""
         count = self._components if self.whole else 1
         number = self.start_component if component is None else component
         if not 0 <= number < count:
@@ -142,12 +142,12 @@ class ComponentAnswers(PathAnswers):
 
     @property
     def start_component(self) -> int:
-        """The component of the puzzle's start; of a search from a start its only one."""
+        """The component of the puzzle's start; a search from a start has only one."""
         known = CensusFigures.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
     def may_be_symmetry(self, component: int) -> bool:
-        """Whether kinds of configurations may settle the distances, which only a look at all of them tells."""
+        """Return whether a component may have few kinds; only reading all of it tells."""
         return self._policy.may_be_symmetry(self._policy.size(component))
 
     @cached_property
@@ -156,7 +156,7 @@ class ComponentAnswers(PathAnswers):
         return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
-        """What is known of a component: by a run of its eccentricities, by a census, or by this process."""
+        """Return the known distances of a component: from its run, a census, or this process."""
         if (known := known_of(self.eccentricity_run(component), component, every)) is not None:
             return known
         if self.whole and not every and (stored := read_diameter(self.store, component)).record.diameter is not None:
@@ -165,7 +165,7 @@ class ComponentAnswers(PathAnswers):
 
     @cached_property
     def _measured(self) -> dict[tuple[int, bool], Diameter]:
-        """What was measured by this process and is kept nowhere: by component, and whether every one was asked for."""
+        """Distances measured by this process and not stored: by component, and whether `every` was given."""
         return {}
 
     @property

@@ -1,4 +1,4 @@
-"""What an open run says of its goals: how far each configuration is from the nearest, and which are farthest."""
+"""Answers from an open run about its goals: distances to the nearest goal, and the farthest configurations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,17 +16,17 @@ from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.readers import StoredLayer
 
-#: Configurations of the farthest that are given unless more are asked for.
+#: The default number of farthest configurations returned.
 _USUALLY_GIVEN = 1_000
 
 
 @dataclass(frozen=True)
 class Hardest:
-    """The greatest `distance` to the nearest goal, and how many configurations (`count`) are that far from it.
+    """The greatest `distance` to the nearest goal, and the number of configurations (`count`) at that distance.
 
-    `configurations` are the least of them, `layers` how many there are at each distance from 0 on, and `dead` how many
-    lead to no goal. `distances` is the run that holds all distances; `metric` what counts as one move, where the puzzle
-    has a choice.
+    `configurations` are the least of them; `layers` are the numbers at each distance from 0 on, and `dead` is the
+    number that lead to no goal. `distances` is the run that contains all distances; `metric` is the definition of one
+    move, if the puzzle has a choice.
     """
 
     distance: int
@@ -39,7 +39,7 @@ class Hardest:
 
 
 class GoalAnswers(ComponentAnswers):
-    """An open run that may be asked for its goals."""
+    """An open run that answers questions about its goals."""
 
     def hardest(
         self,
@@ -48,11 +48,11 @@ class GoalAnswers(ComponentAnswers):
         observer: Observer | None = None,
         metric: str | None = None,
     ) -> Hardest:
-        """The configurations farthest from their nearest goal, the `limit` least of them.
+        """Return the configurations farthest from their nearest goal, the `limit` least of them.
 
-        Moves are counted by another `metric` than the run's, if one is given: its configurations are the same, which is
-        made sure of. All goal distances are computed in this process where they are not known yet, and kept: as a run
-        of its own, which is resumed where it stopped. Raises `RunError` where `control` ends that.
+        With `metric` moves are counted by another metric than the run's; the configurations are checked to be the same.
+        Unknown goal distances are computed in this process and kept, as a run of its own, which is resumed if
+        interrupted. Raises `RunError` if `control` ends that run.
         """
         self.require_goals()
         other = self.other_metric(metric)
@@ -68,24 +68,25 @@ class GoalAnswers(ComponentAnswers):
         return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric)
 
     def distances_run(self, metric: str = "") -> Derived:
-        """The run that holds the goal distances, by another `metric` than the run's if one is given."""
+        """Return the run with the goal distances, by `metric` if it is given."""
         return distances_run(self.store, self.puzzle, metric)
 
     def other_metric(self, metric: str | None) -> str:
-        """A metric that is not the run's own, else nothing; `PuzzleError` if the puzzle has no choice."""
+        """Return `metric` if it is not the run's own, else ``""``; `PuzzleError` if there is no choice."""
         if metric is not None and METRIC not in self.puzzle.options:
             raise PuzzleError(f"{self.puzzle.name} has one kind of move, so there is no {METRIC} to choose")
         return "" if metric is None or metric == self._metric_among(self.puzzle.parameters) else metric
 
     def _metric_among(self, options: Mapping[str, str]) -> str | None:
-        """What counts as one move by these options of the puzzle; ``None`` where it has no choice."""
+        """Return the metric by these options of the puzzle; ``None`` if it has no choice."""
         option = self.puzzle.options.get(METRIC)
         return None if option is None else options.get(METRIC, option.default)
 
     def goal_distances(self, keys: Keys) -> NDArray[np.int64]:
-        """How many moves each key is from its nearest goal; -1 where it leads to none, or is not in the run.
+        """Return the moves from each key to its nearest goal; -1 if none is reached or it is not found.
 
-        Costs little for some keys, such as the successors of one. `UnanswerableError` before `hardest` has been asked.
+        Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
+        before.
         """
         known = self.known_distances()
         if known is None:
@@ -95,7 +96,7 @@ class GoalAnswers(ComponentAnswers):
         return known.of(keys)
 
     def require_goals(self) -> None:
-        """`UnanswerableError` where the run is not finished, or has no goal."""
+        """Raise `UnanswerableError` if the run is not finished, or has no goal."""
         self._require_complete("the distances to its goals are")
         if not any(record.goals for record in self.layer_records()):
             step = Step("give", "goal", "CONF")

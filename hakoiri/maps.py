@@ -20,20 +20,20 @@ from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, search_order
 from hakoiri.worker.graphs.strong import both_ways, transposed
 
-#: Components of up to so many configurations are shown whole; of larger ones the layers nearest to the origin that
-#: have up to so many together.
+#: Components of up to this many configurations are shown completely; larger ones only by the layers nearest to the
+#: origin with up to this many together.
 MOST_SHOWN, MOST_OF_LARGER = 100_000, 20_000
 
 
 @dataclass(frozen=True)
 class Map:
-    """A component laid out, or its layers nearest to the origin, by the distance from it: `keys` begin with the origin.
+    """The layout of a component, or of its layers nearest to the origin; `keys` are ordered by distance from `keys[0]`.
 
-    `size` is that of the component, ``None`` where the run does not know; `whole` says whether all of it is here.
-    `places` are (configurations, axes), a move having the length 1; `moves` pairs of places in `keys`, of an undirected
-    puzzle each once. `depths` are distances from the origin, `goals` those to the nearest goal, -1 where there is no
-    way, ``None`` where they are not known. `eccentricities` are those of a whole component of an undirected puzzle.
-    `stress` is the mean square of how much the distances in space differ from those in moves, as a part of these.
+    `size` is that of the component, ``None`` if the run does not know; `whole` is whether the map contains all of it.
+    `places` are (configurations, axes) in units of a move; `moves` are pairs of indices into `keys`, each once if the
+    puzzle is undirected. `depths` are distances from the origin, `goals` those to the nearest goal, -1 if none is
+    reached, ``None`` if unknown. `eccentricities` are those of a whole component of an undirected puzzle. `stress` is
+    the mean square of the relative error of the distances in space.
     """
 
     component: int
@@ -49,7 +49,7 @@ class Map:
 
 
 class MapAnswers(GoalAnswers):
-    """An open run whose components may be looked at."""
+    """An open run that answers with maps of its components."""
 
     def map(
         self,
@@ -58,10 +58,9 @@ class MapAnswers(GoalAnswers):
         control: Control | None = None,
         observer: Observer | None = None,
     ) -> Map:
-        """A component laid out in space (or a plane: `axes` 2), by default that of the puzzle's start.
+        """Return the layout of a component in space (or in a plane: `axes` 2), by default that of the puzzle's start.
 
-        The same run gives the same map. Raises `OverBudgetError` where memory is too little, `StopRun` when `control`
-        says so.
+        The same run gives the same map. Raises `OverBudgetError` if the memory is too small, `StopRun` by `control`.
         """
         number = self.mapped_component(component)
         with self._context(control, observer) as context:
@@ -87,7 +86,7 @@ class MapAnswers(GoalAnswers):
         )  # fmt: skip
 
     def mapped_component(self, component: int | None = None) -> int:
-        """The component that `map` shows; `UnanswerableError` where there is none."""
+        """Return the component that `map` shows; `UnanswerableError` if there is none."""
         self._require_graph()
         if self.whole:
             self._require_complete()
@@ -96,20 +95,20 @@ class MapAnswers(GoalAnswers):
         return self.number_of(component)
 
     def _shown(self, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
-        """The size of a component, the origin, and the configurations that are shown of it in increasing order."""
+        """Return the size of a component, the origin, and the configurations to show in increasing order."""
         size, origin, layers = self._explored() if not self.whole else self._counted(number, context)
         keys = np.concatenate(layers)
         return size, origin, keys[order_of(keys)]
 
     def _explored(self) -> tuple[int | None, Key, list[Keys]]:
-        """Of a search from a start: whole layers, all that there are if they are not too many."""
+        """Return the same for a search from a start: whole layers, all of them if they are not too many."""
         sizes = self.layer_sizes
         shown = len(sizes) if sum(sizes) <= MOST_SHOWN else whole_layers(sizes, MOST_OF_LARGER)
         layers = [self.layer(depth) for depth in range(shown)]
         return sum(sizes) if self.exhausted else None, key_at(layers[0], 0), layers
 
     def _counted(self, number: int, context: ComputeContext) -> tuple[int, Key, list[Keys]]:
-        """Of a census: the component, or where it is large the layers around its start or its least configuration."""
+        """Return the same for a census: the component, or if large, layers around its start or least configuration."""
         record = read_component(self.store, number)
         origin = self.puzzle.start if number == self.start_component else record.representative
         if record.size > MOST_SHOWN:
@@ -120,7 +119,7 @@ class MapAnswers(GoalAnswers):
         return graph if self.puzzle.undirected else both_ways(graph)
 
     def _goals(self, keys: Keys, graph: Graph, depths: Distances, whole: bool) -> Distances | None:
-        """How far each configuration is from its nearest goal, as far as that is known of the run."""
+        """Return the distance of each configuration to its nearest goal, as far as known."""
         if not whole:
             known = self.known_distances()
             return depths if self.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
@@ -129,7 +128,7 @@ class MapAnswers(GoalAnswers):
 
 
 def _moves(graph: Graph, undirected: bool) -> NDArray[np.uint32]:
-    """The moves as pairs of vertices, of an undirected graph each once."""
+    """Return the moves as pairs of vertices, each once in an undirected graph."""
     sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
     moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
     return moves[moves[:, 0] < moves[:, 1]] if undirected else moves

@@ -1,4 +1,4 @@
-"""What an open run says of shortest paths: one, how many, and each of them."""
+"""Answers from an open run about shortest paths: one, their number, and each of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
 from hakoiri.storage.ledger.manifest import Depth
 
-#: Words for where a path leads.
+#: Words for the target of a path.
 GOAL, FARTHEST = "goal", "farthest"
 
 
@@ -38,9 +38,9 @@ class ShortestPath:
 
 @dataclass(frozen=True)
 class ShortestPaths:
-    """All shortest paths between two ends: each comes when it is asked for, and always in the same order.
+    """All shortest paths between two ends, found lazily and always in the same order.
 
-    `length` is how many moves each has.
+    `length` is the number of moves of each.
     """
 
     length: int
@@ -48,7 +48,7 @@ class ShortestPaths:
 
     @cached_property
     def count(self) -> int:
-        """How many there are, exactly."""
+        """The exact number of paths."""
         return self._paths.count()
 
     def __iter__(self) -> Iterator[ShortestPath]:
@@ -56,36 +56,35 @@ class ShortestPaths:
 
 
 class PathAnswers(Answers):
-    """An open run that may be asked for shortest paths.
+    """An open run that answers questions about shortest paths.
 
     They lead from the start, or from `source`, to `target`: a configuration (text, key, row of a layer), ``"goal"`` for
-    the nearest one, or ``"farthest"`` for the least one of the farthest. What is like one of the texts `avoid`, which
-    are configurations or patterns as of a goal (``"**/.*"``), they do not touch.
-
-    Raises `UnanswerableError` if there is none, `ConfigurationError` for what is no configuration.
+    the nearest one, or ``"farthest"`` for the least one of the farthest. They avoid the configurations that match a
+    text in `avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError` if
+    there is none, `ConfigurationError` for an invalid configuration.
     """
 
     def distance(self, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()) -> int:
-        """The exact distance in moves."""
+        """Return the exact distance in moves."""
         return len(self.path(target, source, avoid))
 
     def path(
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> ShortestPath:
-        """A shortest path, of several always the same."""
+        """Return a shortest path, always the same of several."""
         levels, _ = self._levels(target, source, avoid, one=True)
         path = [key_at(level, 0) for level in levels]
         if isinstance(self.puzzle, Quotient):
-            # The images that belong together, from that which the user named.
+            # The images that follow from each other, beginning with the user's start.
             path = self.puzzle.lift(path, self._real_start(source))
         return spell_out(self.puzzle, path)
 
     def shortest_paths(
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
     ) -> ShortestPaths:
-        """All of them: how many there are, and each; to the nearest goals, where there are several, to any of them.
+        """Return all shortest paths and their number; if there are several nearest goals, to any of them.
 
-        Raises `OverBudgetError` where the configurations on them do not fit the memory.
+        Raises `OverBudgetError` if the configurations on them do not fit the memory.
         """
         if _is_word(target, FARTHEST):
             target = self.path(FARTHEST, source, avoid).keys[-1]
@@ -95,7 +94,7 @@ class PathAnswers(Answers):
     def _levels(
         self, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
     ) -> tuple[list[Keys], Puzzle]:
-        """The levels of all shortest paths, or of `one`, and the puzzle without what is to be avoided."""
+        """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
         self._require_graph()
         origin, key = self._origin(source), self._key_of(target)
         with self._context(puzzle=self._without(avoid, origin, key)) as context:
@@ -115,7 +114,7 @@ class PathAnswers(Answers):
     def _known_levels(
         self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
     ) -> list[Keys] | None:
-        """The levels where they need no search, else ``None``."""
+        """Return the levels if they need no search, else ``None``."""
         if self._is_start(origin):
             depth, ends = self._ends_from_start(target, key)
             return levels_back(context, self.store, first_or_all(ends, one), depth, one)
@@ -127,7 +126,7 @@ class PathAnswers(Answers):
         return levels_on(context, known.store, begin, distance, one)
 
     def _require_way_to_goal(self, origin: Key, known: bool) -> None:
-        """`UnanswerableError` where all goal distances of the run are known, and a configuration of it has none."""
+        """Raise `UnanswerableError` if the goal distances are known and `origin` leads to no goal."""
         if known and self.store.find(origin) is not None:
             raise UnanswerableError(
                 f"no path leads from {self.puzzle.render(origin)} to goal: run {self.name} knows all that leads to one"
@@ -137,7 +136,7 @@ class PathAnswers(Answers):
         return not self.whole and origin == self.puzzle.start
 
     def _ends_from_start(self, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
-        """Where paths from the start end: in which layer, and the configurations there, in increasing batches."""
+        """Return the layer in which paths from the start end, and their ends, in increasing batches."""
         if key is not None:
             return self._depth_of(key), iter([self.puzzle.keys([key])])
         if _is_word(target, FARTHEST):
@@ -149,7 +148,7 @@ class PathAnswers(Answers):
         return depth, goals_among(self.puzzle, self.store.blocks(depth))
 
     def _without(self, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
-        """The puzzle without what is to be avoided, which must be no end of the path."""
+        """Return the puzzle without the configurations to avoid; neither end of the path may be one."""
         if not avoid:
             return self.puzzle
         if isinstance(self.puzzle, Quotient):
@@ -167,12 +166,12 @@ class PathAnswers(Answers):
         return self.puzzle.start if source is None else self.puzzle.parse(source)
 
     def _real_start(self, source: Configuration | None) -> Key:
-        """The configuration that the user named, where merged mirrors would know only its class."""
+        """Return the configuration given by the user, not the least of its mirror class."""
         base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
         return base.start if source is None else base.parse(source)
 
     def _key_of(self, target: Configuration) -> Key | None:
-        """The key of a configuration; ``None`` for words."""
+        """Return the key of a configuration; ``None`` for words."""
         return None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
 
 
@@ -181,5 +180,5 @@ def _is_word(target: Configuration, *words: str) -> bool:
 
 
 def spell_out(puzzle: Puzzle, keys: list[Key]) -> ShortestPath:
-    """A path in words."""
+    """Return a path with texts and descriptions."""
     return ShortestPath(keys, puzzle.render_path(keys), puzzle.describe_moves(keys))

@@ -1,4 +1,4 @@
-"""The words for next steps (`puzzles.errors.Step`): commands for the command line, calls for Python."""
+"""The texts of hints (`puzzles.errors.Step`): commands for the command line, calls for Python."""
 
 import shlex
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from hakoiri.puzzles.errors import Do, HakoiriError, Step
 
-#: What is said of a command or a call, the command, and the call: nothing where Python has none.
+#: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
     "resume": ("go on with: {}", "hakoiri resume {run}", "resume_run({run})"),
     "repair": ("{} mends what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
@@ -37,24 +37,24 @@ _ARGUMENTS = {name: f"{name}=" for name in ("data", "diameters", "layers", "merg
     "copies": "resources=Resources(copies=)", "hosts": "resources=Resources(hosts=)",
     "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
 }  # fmt: skip
-#: Questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
+#: Questions with other names than in `coordinator.session.job.Job`: as a command, and as a method.
 _COMMANDS = {"farthest": "path --to farthest", "strong components": "components --strong"}
 _METHODS = {"farthest": "path('farthest')", "strong components": "strong_components()", "status": "summary()"}
 
 
 def worded(text: object, steps: Iterable[Step]) -> str:
-    """A sentence, and the next steps after it as commands."""
+    """Return a sentence, with the hints after it as commands."""
     return "; ".join([str(text), *map(in_command_line, steps)])
 
 
 def command(question: str, run: str) -> str:
-    """The command that asks a run something: its options after the run."""
+    """Return the command for a question to a run, with its options after the run."""
     name, *options = _COMMANDS.get(question, question).split()
     return " ".join(["hakoiri", name, run, *options])
 
 
 def in_command_line(step: Step) -> str:
-    """A step as a command."""
+    """Return a hint as a command."""
     words, form, _ = WORDS[step.do]
     run = step.what + (f" --data {shlex.quote(step.value)}" if step.value else "")
     flag = _FLAGS.get(step.what, f"--{step.what.replace('_', '-')}")
@@ -63,7 +63,7 @@ def in_command_line(step: Step) -> str:
 
 
 def in_python(step: Step) -> str:
-    """A step as a call of `hakoiri`; empty where there is none."""
+    """Return a hint as a call of `hakoiri`; empty if there is none."""
     words, _, form = WORDS[step.do]
     run = repr(step.what) + (f", data={step.value!r}" if step.value else "")
     argument, method = _ARGUMENTS.get(step.what, ""), _METHODS.get(step.value, f"{step.value}()")
@@ -73,7 +73,7 @@ def in_python(step: Step) -> str:
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """An error on its way to a user of `hakoiri` gets its next steps as a note, which tracebacks show."""
+    """Add the hints of an error raised to a user of `hakoiri` as a note, which tracebacks show."""
     try:
         yield
     except HakoiriError as error:

@@ -1,4 +1,4 @@
-"""The command line ``hakoiri``: thin over the Python interface. Only here does the program exit."""
+"""The command line ``hakoiri``: thin over the Python interface. Only this package exits the program."""
 
 from hakoiri.cli.app import app, main
 

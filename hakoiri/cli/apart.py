@@ -1,4 +1,4 @@
-"""Commands that execute a user's puzzle run in a process of their own, whose end is reported however it came."""
+"""Commands that execute a user's puzzle run in a child process, so that its end is always reported."""
 
 import os
 import signal
@@ -10,28 +10,28 @@ from typing import NoReturn
 from hakoiri.cli.app import ERROR
 from hakoiri.render.streams import print_error
 
-#: Names the descriptor that the process writes to when it ends as it should.
+#: Environment variable with the descriptor that the child writes to when it ends by itself.
 _ENDING = "HAKOIRI_ENDING"
-#: The process that started this one, which `follow_supervisor` looks after.
+#: Environment variable with the parent process, which `follow_supervisor` watches.
 _PARENT = "HAKOIRI_SUPERVISOR"
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
-#: Where this process tells that it ends by itself; none where no other waits for that.
+#: The descriptor to report that this process ends by itself; empty if no parent waits for that.
 _telling: list[int] = []
 
 
 def is_apart() -> bool:
-    """Return whether another process started this one, and outlives it. Processes that this one starts are not told."""
+    """Return whether another process started this one, and outlives it. Clears the mark for its own children."""
     if (number := os.environ.pop(_ENDING, "")).isdigit():
         _telling.append(int(number))
     return _PARENT in os.environ
 
 
 def start_again() -> NoReturn:
-    """Run this command in a process of its own, and leave as that does; with an error where it did not end by itself.
+    """Run this command in a child process and exit as it does; with an error if it did not end by itself.
 
-    Signals that this process gets, the other gets, too; it has a session of its own, so that Ctrl-C reaches it once.
+    Signals to this process are forwarded; the child has a session of its own, so that Ctrl-C reaches it once.
     """
     told, telling = os.pipe()
     environment = os.environ | {_ENDING: str(telling), _PARENT: str(os.getpid())}
@@ -66,7 +66,7 @@ def start_again() -> NoReturn:
 
 
 def tell_end() -> None:
-    """Tell the process that started this one that the command ends by itself, whatever its exit code."""
+    """Tell the parent process that the command ends by itself, whatever its exit code."""
     while _telling:
         os.write(_telling.pop(), b".")
 

@@ -1,4 +1,4 @@
-"""The commands put together, and the one place where an error becomes a line and an exit code."""
+"""Assembles the commands; the only place where an error becomes a line and an exit code."""
 
 import errno
 import re
@@ -22,8 +22,8 @@ from hakoiri.puzzles.user.apart import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.steps import worded
 
-#: By panel of the help, command -> modules of this package. Imported when it is asked for: all modules, and what typer
-#: makes of them, would be a fifth of a short command.
+#: By panel of the help, command -> modules of this package. Imported on demand: importing all of them would take a
+#: fifth of the time of a short command.
 _PANELS = {
     "Look at puzzles": {
         "puzzles": "puzzles.choosing",
@@ -81,7 +81,7 @@ ERROR = 1
 
 
 class _ShortHelp:
-    """Help without ``<str>`` after each argument."""
+    """Leaves ``<str>`` after each argument out of the help."""
 
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
@@ -97,21 +97,21 @@ def _no_type(param: Any, ctx: Any) -> str:
 
 
 class Command(_ShortHelp, TyperCommand):
-    """A command; what a user's puzzle prints meanwhile does not mix with its results."""
+    """A command; output of a user's puzzle does not mix with its results."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        # Paragraphs are filled to the terminal's width, not broken where the source breaks them.
+        # Paragraphs are wrapped at the terminal's width, not at the line breaks of the source.
         super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"])})
 
     def invoke(self, ctx: Any) -> Any:
         if _PLACES.get(ctx.info_name, ("",))[0] == "Serve":
-            # Services execute the files that they are told of, and have each run driven by a process of its own.
+            # Services execute the files that are named to them, and drive each run in a process of its own.
             prefer(False)
         with results_apart():
             return super().invoke(ctx)
 
     def make_parser(self, ctx: Any) -> Any:
-        """What reads the words; a minus and a digit begin a configuration, as of burnt pancakes, and no option."""
+        """Return a parser that reads a minus and a digit as a configuration, as of burnt pancakes, not an option."""
         parser = super().make_parser(ctx)
         read_options = parser._process_opts
 
@@ -126,7 +126,7 @@ class Command(_ShortHelp, TyperCommand):
 
 
 class _LazyCommands(Mapping[str, Any]):
-    """The commands by name, each made when it is asked for."""
+    """The commands by name, each created on first use."""
 
     def __init__(self) -> None:
         self._made = dict[str, Any]()
@@ -188,7 +188,7 @@ def everywhere(
 
 
 def main() -> None:
-    """The command line, but for Ctrl-C (`hakoiri.__main__`)."""
+    """Run the command line, except for Ctrl-C (`hakoiri.__main__`)."""
     prepare_streams()
     join_words()
     name_shell()
@@ -208,7 +208,7 @@ def main() -> None:
 
 
 def _system_error(error: MemoryError | ImportError | OSError | SystemError) -> str:
-    """A line for what the system refuses; an import that fails without a limit is a mistake of ours.
+    """Return a line for a refusal by the system; an import error without a limit is a bug, and raised.
 
     Libraries that get no memory raise `SystemError`, too.
     """
@@ -231,7 +231,7 @@ def _show_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int,
     file: TextIO | None = None, line: str | None = None,
 ) -> None:  # fmt: skip
-    """What `warnings` calls: one line, as for errors."""
+    """Print a warning on one line, as for errors; called by `warnings`."""
     print_error(message)
 
 

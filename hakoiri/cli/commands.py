@@ -1,4 +1,4 @@
-"""Functions as commands: declared by a decorator, and given to typer with their groups of options taken apart."""
+"""Declares functions as commands by a decorator, and gives typer their option groups as separate options."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 import typer
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
-#: By the words of its name: the function of each command of the modules that are imported, and an example.
+#: By the words of its name: the function of each command in the imported modules, and an example.
 _DECLARED: dict[tuple[str, ...], tuple[Callable[..., None], str]] = {}
 
 
@@ -49,7 +49,7 @@ def declared(name: str) -> Iterator[tuple[str, Callable[..., None], str]]:
 
 
 def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return `command` with the options of each group in place of the parameter that stands for it."""
+    """Return `command` with the options of each group in place of the group's parameter."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters = []

@@ -1,7 +1,7 @@
-"""What the Tab key offers: puzzles, their options and values, runs. Nothing is imported for it that takes time.
+"""Shell completion: puzzles, their options and values, runs. Avoids slow imports.
 
-Bash takes ``:`` and ``=`` for words of their own. `join_words` puts words together again that were cut there, and keeps
-what it has before the last cut of the word that is completed: only what comes after that is offered.
+Bash splits words at ``:`` and ``=``. `join_words` joins such words again, and stores the part before the last split of
+the completed word: only the part after it is offered.
 """
 
 import os
@@ -11,22 +11,22 @@ from pathlib import Path
 
 import typer
 
-#: How a shell asks for completion, by typer.
+#: Environment variable of typer by which a shell requests completion.
 _ASKED = "_HAKOIRI_COMPLETE"
 _WORDS, _PLACE = "COMP_WORDS", "COMP_CWORD"
-#: What other shells give.
+#: The line, as other shells than bash pass it.
 _LINE = "_TYPER_COMPLETE_ARGS"
 _CUTS = (":", "=")
-#: By this typer wants a shell to be named. The one that it takes itself for the user's need not be his.
+#: Makes typer require the name of a shell, because the shell that it detects need not be the user's.
 _SHELL_IS_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
-#: An option of a puzzle that stands before the word that is completed.
+#: An option of a puzzle before the completed word.
 _GIVEN = re.compile(r"\s-o\s*([^\s=]+)=\S*\s")
-#: What bash has on the line before the word that it completes, of the same word as we see it.
+#: The part of the completed word that bash has split off.
 _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 
 
 def puzzles_beginning(incomplete: str) -> list[str]:
-    """Names of puzzles, and the classes in files of users."""
+    """Return names of puzzles, and the classes in files of users."""
     from hakoiri.puzzles.outline import classes_in
     from hakoiri.puzzles.registry import PUZZLES
 
@@ -37,7 +37,7 @@ def puzzles_beginning(incomplete: str) -> list[str]:
 
 
 def _whole(incomplete: str) -> str:
-    """The word that is completed, with what bash has cut off."""
+    """Return the completed word, with the part that bash has split off."""
     return os.environ.get(_BEFORE, "") + incomplete
 
 
@@ -46,7 +46,7 @@ def _fits(file: Path, incomplete: str) -> bool:
 
 
 def options_beginning(incomplete: str) -> list[str]:
-    """Options of the puzzle that was named before, as ``NAME=VALUE``, or ``NAME=`` where that may be much."""
+    """Return options of the puzzle named before, as ``NAME=VALUE``, or ``NAME=`` for any value."""
     line = os.environ.get(_WORDS) or os.environ.get(_LINE, "")
     options, given = _options_of_puzzle(line), _GIVEN.findall(line)
     left = ((name, values or [""]) for name, values in options.items() if name not in given)
@@ -54,7 +54,7 @@ def options_beginning(incomplete: str) -> list[str]:
 
 
 def _options_of_puzzle(line: str) -> dict[str, list[str]]:
-    """Those of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
+    """Return the options of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
     from hakoiri.puzzles.outline import options_in, source_of
     from hakoiri.puzzles.registry import PUZZLES
 
@@ -69,7 +69,7 @@ def _options_of_puzzle(line: str) -> dict[str, list[str]]:
 
 
 def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of runs, the one made last first, and ``last``."""
+    """Return names of runs, the one created last first, and ``last``."""
     from hakoiri.coordinator.runs.catalogue import LAST, data_directory
     from hakoiri.storage.names import by_age, run_directories
 
@@ -78,19 +78,19 @@ def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def statuses_beginning(incomplete: str) -> list[str]:
-    """What a run can be."""
+    """Return the statuses of runs."""
     from hakoiri.coordinator.runs.catalogue import STATUSES
 
     return _offered(STATUSES, incomplete)
 
 
 def ends_beginning(incomplete: str) -> list[str]:
-    """Where a path may lead, but for configurations."""
+    """Return the words for ends of a path."""
     return _offered(["goal", "farthest"], incomplete)
 
 
 def name_shell() -> None:
-    """Let ``--install-completion`` and ``--show-completion`` take the name of a shell."""
+    """Let ``--install-completion`` and ``--show-completion`` accept the name of a shell."""
     os.environ[_SHELL_IS_NAMED] = "1"
 
 
@@ -100,7 +100,7 @@ def _offered(words: Iterable[str], incomplete: str) -> list[str]:
 
 
 def join_words() -> None:
-    """Put together what bash has cut at ``:`` and ``=``, in the environment by which it asks for completion."""
+    """Join the words that bash has split at ``:`` and ``=``, in the environment variables of its completion."""
     if _ASKED not in os.environ or not os.environ.get(_PLACE, "").isdecimal():
         return
     text, place = os.environ.get(_WORDS, ""), int(os.environ[_PLACE])

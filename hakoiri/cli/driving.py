@@ -1,6 +1,6 @@
-"""What all commands that make or go on with a run share: drive it here, or queue it, and report.
+"""Shared by all commands that create or resume a run: drive it in this process or queue it, and report.
 
-Ctrl-C, SIGTERM and SIGHUP: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
+On Ctrl-C, SIGTERM and SIGHUP the work stops at its next safe point; a second Ctrl-C stops at once.
 """
 
 import os
@@ -32,28 +32,27 @@ if TYPE_CHECKING:
     from hakoiri.storage.ledger.manifest import State
 
 
-#: Given the job of a complete run and what stops the command; what it returns is reported, too.
+#: Called with the job of a complete run and the control of the command; returns further fields of the report.
 Finish = Callable[[Any, "Control"], dict[str, Any]]
-#: How often the process that started this one is looked for.
+#: The interval at which the parent process is checked.
 _LOOK_SECONDS = 0.2
 _ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Received:
-    """The signal that came, or none."""
+    """The signal received, if any."""
 
     def __init__(self) -> None:
         self.number: signal.Signals | None = None
 
     @property
     def exit_code(self) -> int:
-        """128 and the signal's number, as shells have it; 1 when it was no signal that stopped us."""
+        """The exit code: 128 plus the signal's number, as in shells; 1 if no signal stopped the work."""
         return 128 + self.number if self.number is not None else 1
 
 
 def follow_supervisor() -> None:
-    """Be interrupted, as by Ctrl-C, once the process is gone that started this one as its helper (its number is
-    HAKOIRI_SUPERVISOR)."""
+    """Interrupt this process, as by Ctrl-C, once its parent HAKOIRI_SUPERVISOR is gone, if it has one."""
     if (parent := os.environ.get("HAKOIRI_SUPERVISOR")) is None:
         return
 
@@ -78,7 +77,7 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
     before = {number: signal.getsignal(number) for number in _ASKING}
     try:
         for number in _ASKING:
-            # A command begun by nohup outlives its terminal.
+            # A command started by nohup outlives its terminal.
             if number != signal.SIGHUP or before[number] != signal.SIG_IGN:
                 signal.signal(number, handle)
         yield received
@@ -89,9 +88,9 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
 
 @contextmanager
 def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
-    """What asks a question to stop at a signal, and shows how far it is.
+    """Yield the control of a question, which a signal stops, and an observer that shows its progress.
 
-    Where it stops, the reason is told with what follows, which is said `otherwise`, and the command ends.
+    If the question stops, print the reason and then `otherwise`, and exit the command.
     """
     from hakoiri.coordinator.errors import StopRun
     from hakoiri.coordinator.session.session import Control
@@ -110,9 +109,9 @@ def start_run(
     asked: "Request", mode: str | None, work: "Driving", *, queue: bool = False, finish: Finish | None = None,
     name: str | None = None, reuse: bool = False, wide: bool = False,
 ) -> None:  # fmt: skip
-    """Make a run (`coordinator.runs.create`), and drive it here or leave it to a coordinator.
+    """Create a run (`coordinator.runs.create`), and drive it here or queue it for a coordinator.
 
-    Of one that was finished before it says so, or with `reuse` takes that.
+    If a complete run has done the same, print a note, or with `reuse` take that run.
     """
     from hakoiri.coordinator.runs.catalogue import data_directory, finished_twin
     from hakoiri.coordinator.runs.create import make_planned, plan_run
@@ -130,8 +129,8 @@ def start_run(
             return
         stderr().print(Text(f"run {twin} has done the same and is complete; --reuse takes it instead of a new one"))
     if resources.redis is not None and not queue and not again:
-        # Before the run is made: a server that is not there should leave nothing behind. A run that may be there
-        # already may have nothing left to do.
+        # Connect before the run is created, so that a missing server leaves nothing behind. An existing run may have
+        # nothing left to do.
         from hakoiri.worker.transport.connection import connect
 
         connect(resources.redis).close()
@@ -143,7 +142,7 @@ def start_run(
 
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
-    """`PuzzleError` for files that nobody would write: a coordinator drives the run, and asks nothing of it."""
+    """Raise `PuzzleError` for output files of a queued run: the coordinator would not write them."""
     for option in (name for name, path in files.items() if queue and path is not None):
         raise PuzzleError(
             f"{option} goes with no --queue: give the same command without --queue when the run is complete"
@@ -151,7 +150,7 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
 
 
 def report_queued(directory: Path, redis: str | None, json: bool) -> None:
-    """Wake an idle coordinator on Redis, if one is named; say what was queued, and whether anybody will take it."""
+    """Wake an idle coordinator if Redis is named; print the name of the run, and a warning if none serves."""
     from hakoiri.storage.ledger.lock import is_served
 
     if redis is not None:
@@ -167,7 +166,7 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
 
 
 def named(directory: Path, name: str = "") -> str:
-    """A run as commands take it, by `name` or its own; with --data where it lies elsewhere than they look."""
+    """Return a run as an argument of commands, by `name` or its own; with --data if it is not in the default place."""
     from hakoiri.coordinator.runs.catalogue import data_directory
 
     where = directory.parent
@@ -175,7 +174,7 @@ def named(directory: Path, name: str = "") -> str:
 
 
 def no_coordinator(data: Path, redis: str | None = None) -> str:
-    """That nobody takes the queued runs of a data directory, and who would; `redis` as given on the command line."""
+    """Return the warning that no coordinator serves a data directory, with the command to start one."""
     way = redis_flag(redis) if redis_url(redis) else " --threads"
     return f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))}{way}"
 
@@ -195,13 +194,13 @@ def drive_and_report(
     directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
     finish: Finish | None = None, wide: bool = False,
 ) -> None:  # fmt: skip
-    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
+    """Drive a run to its end and print its results; exit the command if it is not complete."""
     with _driven(directory, resources, data, repair) as (state, control), unread(state.status != "complete"):
         _report(directory, resources, json, control, finish, wide)
 
 
 def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
-    """Drive a run of whatever kind to its end and print nothing; leaves the command where it is not complete."""
+    """Drive a run to its end and print nothing; exit the command if it is not complete."""
     with _driven(directory, resources, data):
         pass
 
@@ -210,7 +209,7 @@ def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> 
 def _driven(
     directory: Path, resources: "Resources", data: Path | None, repair: bool = False
 ) -> Iterator[tuple["State", "Control"]]:
-    """Drive a run; after the block, leave the command if the run is not complete."""
+    """Drive a run; after the block, exit the command if the run is not complete."""
     from hakoiri.coordinator.session.session import Control
 
     control = Control()
@@ -242,7 +241,7 @@ def _report(
         if hosts := store.keepers():
             home = worded(f"its layers are kept by {', '.join(hosts)}", [Step("collect", directory.name)])
             stderr().print(Text(home), soft_wrap=True)
-    # When the run is closed: its file is looked at among the others.
+    # After the run is closed, because its file is read among the others.
     compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
     if json:
         print_json(summary | ({compared.name: compared.rows} if compared else {}))
@@ -261,8 +260,8 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
         try:
             return drive(directory, resources, control, progress, repair)
         except HakoiriError as error:
-            # What is wrong with the puzzle, or with this process's limits, goes wrong again; of a run that another
-            # drives, or that is not there any more, nothing is left to go on with.
+            # Errors of the puzzle or of this process's limits would recur, and a run that another process drives, or
+            # that is deleted, cannot be resumed.
             final = (
                 AddressSpaceError,
                 ContradictionError,
@@ -278,17 +277,17 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
 
 
 def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
-    """A run for people, its digest whole if it is `wide`."""
+    """Print a run for people, with the full digest if `wide`."""
     from hakoiri.coordinator.runs.catalogue import LAST, find_run
 
     console, complete = stdout(), summary["status"] == "complete"
-    # A run that was gone on with, or taken again, need not be the last one made.
+    # A resumed or reused run need not be the one created last.
     last = find_run(job.store.directory.parent, LAST).name
     run = named(job.store.directory, LAST if summary["run"] == last else summary["run"])
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
-    # As long as it is: a play of thousands of moves is to be copied in one piece.
+    # Not wrapped: a play of thousands of moves can be copied in one piece.
     console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}, wide), soft_wrap=True)
     for table in job.tables():
         console.print()

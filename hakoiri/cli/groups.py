@@ -1,6 +1,6 @@
-"""Options that several commands share: each group is a dataclass, and one parameter of the functions of these commands.
+"""Groups of options shared by commands: each is a dataclass, and the type of one parameter of their functions.
 
-`hakoiri.cli.commands.ungrouped` gives typer a function that has the options of the group in place of that parameter.
+`hakoiri.cli.commands.ungrouped` gives typer a function with the options of the group in place of that parameter.
 """
 
 from dataclasses import dataclass, fields
@@ -35,7 +35,7 @@ AuditOption = Annotated[
 
 @dataclass(frozen=True)
 class Asking:
-    """Options of commands that ask a run."""
+    """Options of commands that query a run."""
 
     memory: shared.MemoryOption = None
     puzzle: shared.OwnFileOption = None
@@ -43,7 +43,7 @@ class Asking:
     json: shared.JsonOption = False
 
     def open(self, name: str) -> "Run":
-        """Open the run of this name, to be asked within the given memory."""
+        """Open the run of this name, to be queried within the given memory."""
         from hakoiri.cli.answers.asking import opened
 
         return opened(name, self.data, self.memory, self.puzzle)
@@ -68,14 +68,14 @@ class Driving:
 
 @dataclass(frozen=True)
 class Work(Driving):
-    """Options of work that is cut up by itself."""
+    """Options of work that divides itself into chunks."""
 
     workers: shared.WorkersOption = None
 
 
 @dataclass(frozen=True)
 class Layers(Driving):
-    """Options of a search by layers that is left to a coordinator."""
+    """Options of a search by layers that a coordinator drives."""
 
     chunk: ChunkOption = None
     farm_from: FarmFromOption = None

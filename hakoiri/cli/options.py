@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and how their texts are read."""
+"""Options and arguments shared by several commands, and the parsers of their texts."""
 
 import os
 import re
@@ -28,7 +28,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
+    """Return the bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is not a size; write 512MB or 2GB")
@@ -36,7 +36,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_hosts(text: str) -> int:
-    """Return how many hosts are wanted, 0 for all that live, -1 for none."""
+    """Return the number of hosts, 0 for all live ones, -1 for none."""
     if text in ("all", "none"):
         return 0 if text == "all" else -1
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_HOSTS:
@@ -45,7 +45,7 @@ def parse_hosts(text: str) -> int:
 
 
 def parse_memory(text: str) -> int:
-    """The same of memory that can be kept to."""
+    """Return the bytes of a memory limit, which must be at least `LEAST_MEMORY`."""
     from hakoiri.coordinator.session.resources import LEAST_MEMORY
 
     if (size := parse_size(text)) < LEAST_MEMORY:
@@ -54,7 +54,7 @@ def parse_memory(text: str) -> int:
 
 
 def parse_count(text: str) -> int:
-    """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
+    """Return the number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
     if not match or float(match[1]) * _COUNTS[match[2]] < 1:
         raise typer.BadParameter(f"{text!r} is not a number of positions; write 500k or 10M")
@@ -62,7 +62,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_time(text: str) -> float:
-    """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
+    """Return the seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is not a time; write 10m, 90s or 1h")
@@ -70,7 +70,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
-    """The sizes of ``4..8``, ``6`` or ``4,6,8``, each once, in increasing order; `PuzzleError` for others."""
+    """Return the sizes of ``4..8``, ``6`` or ``4,6,8``, distinct and increasing; `PuzzleError` for other texts."""
     sizes: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?", part)
@@ -86,14 +86,14 @@ def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
 
 
 def parse_directory(text: str) -> Path:
-    """A directory; an empty text is a mistake (an unset variable), not the current one."""
+    """Return a directory; an empty text is an error (an unset variable), not the current directory."""
     if not text:
         raise typer.BadParameter("the name of the directory is empty")
     return Path(text)
 
 
 def parse_share(text: str) -> float:
-    """A share: ``0.1%`` or ``0.001``."""
+    """Return a share: ``0.1%`` or ``0.001``."""
     number = text.removesuffix("%")
     try:
         share = float(number) / (100 if number != text else 1)
@@ -105,7 +105,7 @@ def parse_share(text: str) -> float:
 
 
 def parse_options(texts: list[str]) -> dict[str, str]:
-    """``["metric=unit"]`` as a mapping."""
+    """Return ``["metric=unit"]`` as a mapping."""
     options: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -118,11 +118,9 @@ def parse_options(texts: list[str]) -> dict[str, str]:
 
 
 def read_board(text: str) -> str:
-    """The text of a configuration, or of the file that the user names instead: UTF-8, its rows joined by ``/``.
+    """Return the text of a configuration, or the content of the named file: UTF-8, its rows joined by ``/``.
 
-    A file may be a pipe, and ``-`` is stdin.
-
-    Blank lines are left out, and comments, which begin with ``;``.
+    A file may be a pipe, and ``-`` is stdin. Blank lines and comments, which begin with ``;``, are left out.
     """
     if not _is_file(text):
         rows = text.split("/")
@@ -141,7 +139,7 @@ def read_board(text: str) -> str:
 
 
 def read_text(text: str) -> str:
-    """A text (deals, a sequence of moves), or what the file that the user names instead holds, as it is."""
+    """Return a text (deals, a sequence of moves), or the unchanged content of the named file."""
     if _is_file(text):
         return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
     if text.lower().endswith(".txt"):
@@ -150,7 +148,7 @@ def read_text(text: str) -> str:
 
 
 def _text_of_file(name: str, most: int, too_large: str) -> str:
-    """The text of a file in UTF-8; `ConfigurationError` in one line where there is none."""
+    """Return the text of a UTF-8 file; `ConfigurationError` in one line if it cannot be read."""
     named = "stdin" if name == STDIN else f"the file {name}"
     try:
         with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
@@ -166,12 +164,12 @@ def _text_of_file(name: str, most: int, too_large: str) -> str:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text names stdin, a file, or a pipe (of the shell's ``<(...)``, too)."""
+    """Return whether a text names stdin, a file, or a pipe (including the shell's ``<(...)``)."""
     return text == STDIN or (_exists(text) and not Path(text).is_dir())
 
 
 def _exists(text: str) -> bool:
-    """Whether a text names a file or a directory that is there."""
+    """Return whether a text names an existing file or directory."""
     try:
         return bool(text) and Path(text).exists()
     except (OSError, ValueError):  # Too long or too odd for the name of a file.
@@ -179,14 +177,14 @@ def _exists(text: str) -> bool:
 
 
 def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = None) -> PuzzleSpec:
-    """A puzzle that the user names, with its options; the file of a user puzzle is executed."""
+    """Return the puzzle named by the user, with its options; the file of a user puzzle is executed."""
     return with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
 
 
 def spec_of(
     puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool = False
 ) -> PuzzleSpec:
-    """What the user asks for, in one; the file of a puzzle of his own is run."""
+    """Return the puzzle with options, start, goal and mirrors; the file of a user puzzle is executed."""
     board = None if start is None else read_board(start)
     spec = replace(own_spec(puzzle, options, board), merge_mirrors=merge_mirrors)
     if goal is None:
@@ -197,25 +195,25 @@ def spec_of(
 
 
 def redis_url(given: str | None) -> str | None:
-    """The URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
+    """Return the URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
     return given or os.environ.get("HAKOIRI_REDIS") or None
 
 
 def required_redis(given: str | None) -> str:
-    """The same for commands that make no sense without."""
+    """Return the same for commands that need Redis."""
     if url := redis_url(given):
         return url
     raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
 
 
 def redis_flag(given: str | None) -> str:
-    """`` --redis URL`` for a command that is to be copied: the known URL, but for a password.
+    """Return `` --redis URL`` for a command to be copied: the known URL without a password.
 
-    Nothing where HAKOIRI_REDIS holds one: the command finds it there, and with the option it would be refused.
+    Empty if HAKOIRI_REDIS contains a password: the command reads it there, and would be refused with the option.
     """
     if (url := redis_url(given)) is None:
         return " --redis redis://HOST:PORT/0"
-    # It imports redis, which lists mostly do without.
+    # Called late because it imports redis, which lists mostly do not need.
     from hakoiri.worker.transport.connection import without_password
 
     shown = without_password(url)
@@ -223,12 +221,12 @@ def redis_flag(given: str | None) -> str:
 
 
 def puzzle_argument(which: str) -> Any:
-    """Return the argument PUZZLE; `which` says for the help what it may be."""
+    """Return the argument PUZZLE; `which` is its help."""
     return argument("PUZZLE", which, autocompletion=puzzles_beginning)
 
 
 def seed_option(of: str) -> Any:
-    """Return the option ``--seed``; `of` says for the help what it is the seed of."""
+    """Return the option ``--seed``; `of` names the seeded thing in the help."""
     return option("--seed", "S", f"Seed of {of}.", min=0, max=MOST_SEED)
 
 

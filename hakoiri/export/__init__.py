@@ -1,1 +1,1 @@
-"""A run as files for other programs: tables, graphs, drawings."""
+"""Exports of a run as files for other programs: tables, graphs, drawings."""

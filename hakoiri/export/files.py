@@ -1,4 +1,4 @@
-"""Which format a file is written in, by the ending of its name."""
+"""Chooses the format of an exported file by the ending of its name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,18 +27,15 @@ def export_run(
     run: Run, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
     control: Control | None = None, observer: Observer | None = None,
 ) -> int:  # fmt: skip
-    """Write `run` to `target`, replacing it in one step; returns the number of configurations or solutions.
+    """Write `run` to `target`, replacing it in one step; return the number of configurations or solutions.
 
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
-    ``.dot`` hold the moves too (`hakoiri.export.graphs`), with what they are called if `moves`. In the order of keys.
-    With `layers` they hold layers 0 to `layers` alone.
-
-    Of a study of boards a row for each component: ``.csv`` and ``.parquet`` (`hakoiri.export.rows`).
-
-    Of a run by layers ``.json`` is its certificate (`coordinator.deals.certificate`), which can be verified without it.
-
-    Of a tree the solutions that it kept: ``.csv`` and ``.npz`` (`hakoiri.export.trees`), one of each orbit, the least,
-    or with `images` all of them. Raises `StopRun` when `control` says so; then `target` is as it was.
+    ``.dot`` contain the moves too (`hakoiri.export.graphs`), with their descriptions if `moves`. All are in the order
+    of keys. With `layers` they contain only layers 0 to `layers`. For a study of boards, ``.csv`` and ``.parquet`` have
+    a row for each component (`hakoiri.export.rows`). For a run by layers, ``.json`` is its certificate
+    (`coordinator.deals.certificate`), which can be verified without it. For a tree, ``.csv`` and ``.npz`` contain its
+    stored solutions (`hakoiri.export.trees`), the least one of each orbit, or with `images` all of them. Raises
+    `StopRun` by `control`; `target` is then unchanged.
     """
     if target.suffix == SUFFIX:
         certificate = certificate_of(run.store)
@@ -64,7 +61,7 @@ def export_edges(
     run: Run, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
     observer: Observer | None = None,
 ) -> int:  # fmt: skip
-    """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; returns how many."""
+    """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""
     if isinstance(run.puzzle, Placements):
         text = f"run {run.name} is a tree, which has no moves to export"
         raise UnanswerableError(text, Step("leave out", "edges"))

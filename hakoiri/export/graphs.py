@@ -15,16 +15,16 @@ from hakoiri.export.stream import Rows, Stream
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.order import lower_bounds
 
-#: What no XML file may hold, escaped or not.
+#: Characters that XML forbids, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-#: Configurations of a drawing that anybody could look at.
+#: The most configurations of a readable drawing.
 _MOST_DRAWN = 2_000
 _BUFFER_BYTES = 1 << 22
 _MOST_INDICES = int(np.iinfo(np.int32).max)
 
 
 def to_npz(stream: Stream, target: Path, moves: bool) -> int:
-    """Write arrays `keys`, `depths` (or `components`) and `edges`, pairs of indices into `keys`; returns how many keys.
+    """Write `keys`, `depths` (or `components`) and `edges`, index pairs into `keys`; return the number of keys.
 
     The keys are in memory; edges, of which there may be ten times as many, are written to disk as they are found.
     """
@@ -53,7 +53,7 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
 def _entry(
     archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], parts: Iterable[bytes]
 ) -> None:
-    """An array of an .npz file, as `numpy.save` would write it."""
+    """Write an array of an .npz file, as `numpy.save` would."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
@@ -62,7 +62,7 @@ def _entry(
 
 
 def to_graphml(stream: Stream, target: Path, moves: bool) -> int:
-    """Write a graph with the texts of configurations, and of moves if `moves`; returns how many configurations."""
+    """Write a graph with the texts of configurations, and of moves if `moves`; return the number of configurations."""
     direction = "undirected" if stream.puzzle.undirected else "directed"
     types = (("configuration", "string"), (stream.label, "long"), ("goal", "boolean"))
     with target.open("w", encoding="utf-8") as file:
@@ -92,12 +92,12 @@ def _xml_text(text: str) -> str:
 
 
 def _escaped(control: re.Match[str]) -> str:
-    """As a Python literal has it: XML cannot say it, not even by a number."""
+    """Return a control character as a Python escape, because XML cannot represent it, not even by a number."""
     return control[0].encode("unicode_escape").decode("ascii")
 
 
 def to_dot(stream: Stream, target: Path, moves: bool) -> int:
-    """Write a drawing for Graphviz: boards, goals framed twice, moves with what they are called; returns how many."""
+    """Write a drawing for Graphviz: boards, goals with a double frame, moves by name; return the number of boards."""
     if stream.count > _MOST_DRAWN:
         raise UnanswerableError(
             f"{stream.count:,} configurations are too many to be drawn: .dot is for {_MOST_DRAWN:,} at most; "
@@ -119,14 +119,14 @@ def to_dot(stream: Stream, target: Path, moves: bool) -> int:
 
 
 def _described(stream: Stream, rows: Rows) -> Iterator[tuple[str, str, int, bool]]:
-    """Key, text, label and goal of each configuration."""
+    """Yield key, text, label and goal of each configuration."""
     keys, labels = rows
     goals = stream.puzzle.is_goal(keys).tolist()
     return zip(stream.names(keys), stream.texts(keys), labels.tolist(), goals, strict=True)
 
 
 def _edges(stream: Stream, moves: bool) -> Iterator[tuple[str, str, str]]:
-    """Source, target and, if `moves`, what each move is called."""
+    """Yield source, target and, if `moves`, the description of each move."""
     for edges in stream.edges():
         names = stream.moves(edges) if moves else [""] * len(edges.sources)
         yield from zip(stream.names(edges.sources), stream.names(edges.targets), names, strict=True)

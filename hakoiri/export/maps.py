@@ -1,16 +1,16 @@
-"""A map as one file: what it shows as JSON, then its arrays, little-endian, one after the other.
+"""The format of a map: its description as JSON, then its arrays, little-endian, one after the other.
 
     0   8 bytes   ``HAKOMAP1``
-    8   uint32    how long the JSON is, spaces at its end included
+    8   uint32    length of the JSON, spaces at its end included
     12  JSON      `hakoiri.rows.answers.map_row` and ``arrays``: a list of ``name``, ``type``, ``shape``, ``offset``
 
 ``type`` is float32, int32, uint32 or uint8; ``offset`` counts bytes from the beginning of the file, and is a multiple
 of 8. Point 0 is the origin, and the others follow by their distance from it:
 
-    places          float32 (points, axes)   where a point lies; a move has the length 1
-    moves           uint32 (moves, 2)        points between which a move leads, of an undirected puzzle each once
+    places          float32 (points, axes)   coordinates of a point, in units of a move
+    moves           uint32 (moves, 2)        points connected by a move, in an undirected puzzle each once
     keys            uint8 (points, bytes)    the packed key of each point, its highest byte first
-    depth           int32 (points)           moves from the origin; -1 in all three: there is no way
+    depth           int32 (points)           moves from the origin; -1 in all three: there is no path
     goal_distance   int32 (points)           moves to the nearest goal, if they are known
     eccentricity    int32 (points)           moves to the farthest configuration, of a whole undirected component
 """
@@ -26,9 +26,9 @@ from hakoiri.rows.answers import map_row
 from hakoiri.storage.engine.files import replaced
 
 MAGIC = b"HAKOMAP1"
-#: Of its name.
+#: The ending of the file's name.
 ENDING = "hakomap"
-#: The header is filled up to a multiple of this, and the parts with it.
+#: Header and arrays are padded to a multiple of this.
 _ALIGNED = 8
 
 
@@ -51,7 +51,7 @@ def write_map(run: Run, found: Map, target: Path) -> None:
 
 
 def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
-    """Magic, length and JSON; the offsets in it depend on how long it is itself, so room is left for the longest."""
+    """Return magic, length and JSON; the offsets in the JSON depend on its length, so it is padded to the longest."""
     row = {"run": run.name} | map_row(run, found)
     most = len(json.dumps(row)) + 100 * (len(arrays) + 1)
     begin = offset = len(MAGIC) + 4 + most + -(len(MAGIC) + 4 + most) % _ALIGNED
@@ -64,5 +64,5 @@ def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
 
 
 def _padding(array: np.ndarray) -> int:
-    """Bytes after an array, up to where the next one may begin."""
+    """Return the number of bytes between an array and the next one."""
     return -array.nbytes % _ALIGNED

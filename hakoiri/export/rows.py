@@ -1,4 +1,4 @@
-"""Rows of a study as a table: CSV, and Parquet where pyarrow is installed."""
+"""Rows of a study as a table: CSV, and Parquet if pyarrow is installed."""
 
 import csv
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from hakoiri.storage.engine.files import replaced, require_place
 _ENDINGS = (".csv", ".parquet")
 #: Columns of texts; all others are numbers.
 _TEXTS = ("mix", "one", "other", "hardest")
-#: Rows of a Parquet file that are written together.
+#: Rows per group of a Parquet file.
 _GROUP = 10_000
 
 
 def check_ending(target: Path) -> None:
-    """`UnanswerableError` or `NotWritableError` for a file that could not be written, before the work for it."""
+    """Raise `UnanswerableError` or `NotWritableError` for a file that cannot be written, before the work for it."""
     if target.suffix not in _ENDINGS:
         raise UnanswerableError(f"cannot write {target.name!r}: the name must end in {' or '.join(_ENDINGS)}")
     if target.suffix == ".parquet":
@@ -27,7 +27,7 @@ def check_ending(target: Path) -> None:
 
 
 def write_rows(rows: Iterator[dict[str, Any]], target: Path) -> int:
-    """Write rows that all have the same names, at least one; returns how many. Raises `NotWritableError`."""
+    """Write rows that all have the same names, at least one; return their number. Raises `NotWritableError`."""
     with replaced(target) as part:
         return (_to_parquet if target.suffix == ".parquet" else _to_csv)(rows, part)
 

@@ -1,7 +1,7 @@
-"""The configurations and moves of a run, batch by batch, in the order of the keys: what all formats are written from.
+"""The configurations and moves of a run, batch by batch, in the order of the keys: the source of all formats.
 
-However large the run is, little more than a batch is in memory, a number of 32 bits for each configuration of a whole
-space, and of an unfinished run its keys.
+Memory holds little more than a batch, plus 32 bits per configuration for a whole space, or all keys for an unfinished
+run.
 """
 
 import time
@@ -26,26 +26,26 @@ _CONFIGURATIONS = 1 << 15
 
 
 class Rows(NamedTuple):
-    """Some configurations, and for each its depth or, of a whole space, its component."""
+    """A batch of configurations with each one's depth or, in a whole space, component."""
 
     keys: Keys
     labels: Labels
 
 
 class Edges(NamedTuple):
-    """Some moves: `sources` and `targets` are keys, one for each."""
+    """A batch of moves: `sources` and `targets` are keys, one per move."""
 
     sources: Keys
     targets: Keys
 
 
 class Stream:
-    """A run to be written; `label` is what it knows of each configuration. `control` may end it by `StopRun`."""
+    """A run to be written; `label` names the number of each configuration. `control` may end it by `StopRun`."""
 
     def __init__(
         self, run: Run, control: Control | None = None, observer: Observer | None = None, layers: int | None = None
     ) -> None:  # fmt: skip
-        """With `layers`, of layers 0 to `layers` alone, and the moves between them."""
+        """With `layers`, stream only layers 0 to `layers`, and the moves between them."""
         self.run, self._control, self._observer = run, control or Control(), observer or SilentObserver()
         run.require_components()
         last = run.store.state.depth
@@ -54,7 +54,7 @@ class Stream:
         if len(self._layers) <= last:
             self._known = sort_keys(np.concatenate([run.layer(depth) for depth in self._layers]))
         elif not run.exhausted:
-            # A run of a kind without configurations says so.
+            # Raises for a kind of run without configurations.
             self._known = run.configurations()[0]
         self.count = sum(run.layer_sizes[: len(self._layers)])
 
@@ -64,11 +64,11 @@ class Stream:
 
     @property
     def label(self) -> str:
-        """What `Rows.labels` are."""
+        """The meaning of `Rows.labels`."""
         return "component" if self.run.whole else "depth"
 
     def rows(self, doing: str = "writing configurations") -> Iterator[Rows]:
-        """All configurations, strictly increasing."""
+        """Yield all configurations, strictly increasing."""
         done, started = 0, time.monotonic()
         for rows in self._ranges():
             for keys, labels in zip(
@@ -81,9 +81,9 @@ class Stream:
                 self._observer.progress(Progress(done, self.count, headline=doing, step_left=left))
 
     def edges(self) -> Iterator[Edges]:
-        """All moves between configurations, in the order of their sources, then of their targets.
+        """Yield all moves between configurations, in the order of their sources, then of their targets.
 
-        A move that can be taken back stands once, from the lesser key; of a directed puzzle every move does.
+        In an undirected puzzle each move occurs once, from the lesser key; in a directed puzzle every move occurs.
         """
         for keys, _ in self.rows("writing moves"):
             targets, counts = simple_edges(keys, *self.puzzle.expand(keys))
@@ -100,11 +100,11 @@ class Stream:
         return list(map(self.puzzle.render, ints(keys)))
 
     def names(self, keys: Keys) -> list[str]:
-        """The keys as ``0x...``."""
+        """Return the keys as ``0x...``."""
         return [self.name(key) for key in ints(keys)]
 
     def name(self, key: Key) -> str:
-        """A key as ``0x...``."""
+        """Return a key as ``0x...``."""
         return f"{key:#0{self.puzzle.layout.digits}x}"
 
     def moves(self, edges: Edges) -> list[str]:
@@ -112,7 +112,7 @@ class Stream:
         return list(map(self.puzzle.describe_move, ints(edges.sources), ints(edges.targets)))
 
     def _ranges(self) -> Iterator[Rows]:
-        """The same, cut where blocks of any layer begin."""
+        """Yield the same in ranges that begin with a block of some layer."""
         store = self.run.store
         layers = self._layers
         for depth in layers:

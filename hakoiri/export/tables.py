@@ -1,8 +1,8 @@
-"""Configurations and moves as tables: CSV, and Parquet where pyarrow is installed.
+"""Configurations and moves as tables: CSV, and Parquet if pyarrow is installed.
 
-Of configurations ``key``, ``configuration``, ``depth`` (or ``component``) and ``goal``; of moves ``source`` and
-``target``, which are keys, and ``move`` where it is asked for. In CSV a key is written ``0x...``; in Parquet it is an
-unsigned integer, or where it is wider than 64 bits binary, the most significant byte first.
+Configurations have ``key``, ``configuration``, ``depth`` (or ``component``) and ``goal``; moves have the keys
+``source`` and ``target``, and on request ``move``. In CSV a key is written ``0x...``; in Parquet it is an unsigned
+integer, or if it is wider than 64 bits binary, the most significant byte first.
 """
 
 import csv
@@ -22,7 +22,7 @@ _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
 def rows_to_csv(stream: Stream, target: Path) -> int:
-    """Write the configurations; returns how many."""
+    """Write the configurations; return their number."""
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["key", "configuration", stream.label, "goal"])
@@ -33,7 +33,7 @@ def rows_to_csv(stream: Stream, target: Path) -> int:
 
 
 def edges_to_csv(stream: Stream, target: Path, moves: bool) -> int:
-    """Write the moves, with what they are called if `moves`; returns how many."""
+    """Write the moves, with their descriptions if `moves`; return their number."""
     count = 0
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -49,7 +49,7 @@ def edges_to_csv(stream: Stream, target: Path, moves: bool) -> int:
 
 
 def rows_to_parquet(stream: Stream, target: Path) -> int:
-    """Write the configurations; returns how many."""
+    """Write the configurations; return their number."""
     pyarrow, layout = pyarrow_here(), stream.puzzle.layout
     types = {"configuration": pyarrow.string(), stream.label: pyarrow.uint32(), "goal": pyarrow.bool_()}
     with _parquet(target, {"key": _key_type(layout)} | types) as write:
@@ -59,7 +59,7 @@ def rows_to_parquet(stream: Stream, target: Path) -> int:
 
 
 def edges_to_parquet(stream: Stream, target: Path, moves: bool) -> int:
-    """Write the moves, with what they are called if `moves`; returns how many."""
+    """Write the moves, with their descriptions if `moves`; return their number."""
     pyarrow, layout, count = pyarrow_here(), stream.puzzle.layout, 0
     types = {"source": _key_type(layout), "target": _key_type(layout)} | ({"move": pyarrow.string()} if moves else {})
     with _parquet(target, types) as write:
@@ -72,7 +72,7 @@ def edges_to_parquet(stream: Stream, target: Path, moves: bool) -> int:
 
 @contextmanager
 def _parquet(target: Path, types: dict[str, Any]) -> Iterator[Callable[[list[Any]], None]]:
-    """Takes a batch at a time, a list of its columns."""
+    """Yield a function that writes a batch, a list of its columns."""
     pyarrow = pyarrow_here()
     from pyarrow import parquet
 
@@ -87,7 +87,7 @@ def _parquet(target: Path, types: dict[str, Any]) -> Iterator[Callable[[list[Any
 
 
 def pyarrow_here() -> Any:
-    """pyarrow, which is no part of every installation."""
+    """Return the module pyarrow, an optional dependency."""
     try:
         import pyarrow
     except ImportError:
@@ -103,7 +103,7 @@ def _key_type(layout: Layout) -> Any:
 
 
 def _key_column(layout: Layout, keys: Keys) -> Any:
-    """The keys as pyarrow takes them."""
+    """Return the keys as a column for pyarrow."""
     if layout.words == 1:
         return keys
     pyarrow = pyarrow_here()
@@ -112,7 +112,7 @@ def _key_column(layout: Layout, keys: Keys) -> Any:
 
 
 def _lines(layout: Layout, *columns: Keys) -> str:
-    """Two columns of keys as lines of CSV, by the million: written as `Stream.names` does."""
+    """Return two columns of keys as lines of CSV, in the format of `Stream.names`, fast for millions."""
     cells = []
     for keys, before in zip(columns, ("0x", ",0x"), strict=True):
         cells += [_repeated(before, len(keys)), _digits(layout, keys)]
@@ -124,6 +124,6 @@ def _repeated(text: str, times: int) -> NDArray[np.uint8]:
 
 
 def _digits(layout: Layout, keys: Keys) -> NDArray[np.uint8]:
-    """The hexadecimal digits of each key, a row of characters each."""
+    """Return the hexadecimal digits of each key, a row of characters each."""
     raw = np.frombuffer(layout.big_endian(keys), dtype=np.uint8).reshape(len(keys), layout.bytes)
     return _HEXADECIMAL[np.stack([raw >> 4, raw & 15], axis=2)].reshape(len(keys), 2 * layout.bytes)

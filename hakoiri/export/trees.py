@@ -1,4 +1,4 @@
-"""The solutions that a run of a tree kept, as CSV or numpy arrays."""
+"""The stored solutions of a tree, as CSV or numpy arrays."""
 
 import csv
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from hakoiri.puzzles.keys.layout import ints
 
 
 def solutions_to_csv(run: Run, target: Path, images: bool) -> int:
-    """Write orbit, key and text of each solution; returns how many."""
+    """Write orbit, key and text of each solution; return their number."""
     width, count = run.puzzle.layout.digits, 0
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -23,7 +23,7 @@ def solutions_to_csv(run: Run, target: Path, images: bool) -> int:
 
 
 def solutions_to_npz(run: Run, target: Path, images: bool) -> int:
-    """Write arrays `orbits`, `keys`, and `numbers` by point, shape (solutions, points); returns how many."""
+    """Write `orbits`, `keys`, and `numbers` by point, shape (solutions, points); return the number."""
     found = list(_solutions(run, images))
     keys = run.puzzle.keys([key for _, key in found])
     orbits = np.array([orbit for orbit, _ in found], dtype=np.uint32)
@@ -33,7 +33,7 @@ def solutions_to_npz(run: Run, target: Path, images: bool) -> int:
 
 
 def _solutions(run: Run, images: bool) -> Iterator[tuple[int, int]]:
-    """The number of the orbit and the key of each solution."""
+    """Yield the number of the orbit and the key of each solution."""
     found = (key for batch in run.solutions() for key in ints(batch))
     for orbit, key in enumerate(found):
         yield from ((orbit, image) for image in (run.tree.images(key) if images else [key]))

@@ -1,1 +1,1 @@
-"""Commands that ask a run: layers, distances, paths, components, exports."""
+"""Commands that query a run: layers, distances, paths, components, exports."""

@@ -1,6 +1,6 @@
-"""``layers`` and ``solutions``: the answers.
+"""The commands ``layers`` and ``solutions``.
 
-All of them work on the store alone, on a finished or an interrupted run.
+Both read the store alone, of a finished or an interrupted run.
 """
 
 from itertools import islice
@@ -18,10 +18,10 @@ from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, ta
 if TYPE_CHECKING:
     from hakoiri.api import Run
 
-#: Columns of the terminal for the longest bar, at least, before digests are shortened.
+#: The least columns of the terminal for the longest bar before digests are shortened.
 _LEAST_BAR = 10
 _USUALLY_SHOWN = 3
-#: Boards of a layer, which may have millions.
+#: The default number of boards shown of a layer, which may have millions.
 _BOARDS = 12
 
 
@@ -69,7 +69,7 @@ def layers(
 
 
 def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
-    """A line for each layer; what its figures leave of the terminal's width is for the digest, then for a bar."""
+    """Print a line for each layer; the digest, then a bar, get the width that the figures leave."""
     columns = ("depth", "size", "goals")
     figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in rows]
     beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))
@@ -84,7 +84,7 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
 
 
 def _without_layers(run: "Run") -> Exception:
-    """The error for a run that has no layers yet, or never will."""
+    """Return the error for a run that has no layers yet, or never will."""
     from hakoiri.coordinator.errors import UnanswerableError
 
     kind = run.store.manifest.mode
@@ -152,9 +152,9 @@ def solutions(
 def opened(
     name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
 ) -> "Run":  # fmt: skip
-    """Return the run that a user names, to be asked within so much memory; `puzzle` is the word for its user puzzle.
+    """Open a run to be queried within `memory` bytes; `puzzle` names the file of its user puzzle.
 
-    Its hosts are asked over the Redis of the URL `redis`, else of HAKOIRI_REDIS.
+    Its hosts are reached over the Redis at the URL `redis`, else at HAKOIRI_REDIS.
     """
     from hakoiri.api import open_run
     from hakoiri.coordinator.session.resources import Resources

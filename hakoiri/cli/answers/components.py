@@ -1,4 +1,4 @@
-"""``components`` and ``component-of``: what hangs together, or leads to each other (``--strong``)."""
+"""The commands ``components``, with strong ones by ``--strong``, and ``component-of``."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.graphs.strong import StrongComponents
     from hakoiri.coordinator.session.resources import Resources
 
-#: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
+#: The most rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
 
 
@@ -122,7 +122,7 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
 
 
 def _print_kinds(found: "StrongComponents") -> None:
-    """How many components there are of each size and diameter: often thousands are alike."""
+    """Print the number of components of each size and diameter, because often thousands are alike."""
     histogram = found.histogram()
     stdout().print()
     stdout().print(

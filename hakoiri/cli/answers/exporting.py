@@ -1,4 +1,4 @@
-"""``export``: what a run found, as files for other programs."""
+"""The command ``export``: writes the results of a run to files for other programs."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""``diameter``: how far the configurations of a component are apart, and which are farthest."""
+"""The command ``diameter``: the exact diameter of a component and the pairs that attain it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ from hakoiri.steps import command
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Run
 
-#: Pairs in a picture.
+#: The most pairs in a picture.
 _PAIRS = 4
 
 
@@ -79,7 +79,7 @@ def diameter(
 
 
 def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
-    """A component in a column; `of_start` if it is that of the puzzle's start. Then the pairs."""
+    """Print a component in a column, then the pairs; `of_start` if it is that of the puzzle's start."""
     from hakoiri.rows.answers import component_row
 
     row, count = component_row(found.record, run.puzzle), found.record.pair_count
@@ -94,7 +94,7 @@ def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
 
 
 def _span(eccentricities: dict[int, int]) -> str:
-    """Which there are, and which is the most frequent."""
+    """Return the range of the eccentricities and the most frequent one."""
     most = max(eccentricities, key=lambda value: eccentricities[value])
     least, greatest = min(eccentricities), max(eccentricities)
     return f"{least:,} to {greatest:,}, most often {most:,} ({eccentricities[most]:,}); --json has all"
@@ -113,7 +113,7 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
 
 
 def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
-    """The run that is asked, or whose eccentricities are named: then also of which component they are."""
+    """Return the run to query; for a run of eccentricities its base run and its component."""
     from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
     from hakoiri.storage.ledger.ledger import Ledger
 
@@ -138,7 +138,7 @@ def _print_pairs(run: "Run", found: "Diameter") -> None:
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
-    """The first pairs in one picture, the two of a pair side by side; two pairs in a row where there are more."""
+    """Draw the first pairs into one picture, each side by side; two pairs in a row if there are more."""
     from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.files import write_picture
     from hakoiri.render.pictures.sheet import captioned, sheet, titled

@@ -1,4 +1,4 @@
-"""``hardest``: the configurations farthest from their nearest goal."""
+"""The command ``hardest``: the configurations farthest from their nearest goal."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ from hakoiri.steps import command
 if TYPE_CHECKING:
     from hakoiri.api import Hardest, Run
 
-#: Boards that are drawn, and configurations in JSON, unless more are asked for.
+#: The default numbers of boards drawn and of configurations in JSON.
 _DRAWN, _LISTED = 12, 1_000
 
 
@@ -70,9 +70,9 @@ def hardest(
 def _computed(
     name: str, metric: str | None, queue: bool, puzzle: str | None, search: LayersHere
 ) -> tuple[str, str | None]:
-    """Have the goal distances of a run computed where they are not known, or queue that; its name, and the metric.
+    """Compute or queue the goal distances of a run unless they are known; return its name, and the metric.
 
-    A run of goal distances stands for the run that they are of, and for its own metric.
+    If `name` is a run of goal distances, it stands for its base run, and for its own metric.
     """
     from hakoiri.coordinator.goals.distances import METRIC
     from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run

@@ -1,4 +1,4 @@
-"""``map``: a component laid out in space, as a file for the page and for other programs."""
+"""The command ``map``: the layout of a component in space, as a file for the page and for other programs."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,7 +30,7 @@ def draw_map(
     from hakoiri.rows.answers import map_row
     from hakoiri.storage.engine.files import require_place
 
-    # Before the work, which may take minutes.
+    # Checked before the work, which may take minutes.
     require_place(target)
     with asking.open(name) as run:
         with answering(": nothing is written") as (control, progress):

@@ -1,4 +1,4 @@
-"""``distance`` and ``path``: shortest paths, one or all of them."""
+"""The commands ``distance`` and ``path``: shortest paths, one or all of them."""
 
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from hakoiri.render.tables import print_json, stderr, stdout
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath, ShortestPaths
 
-#: Moves of the longest path that is printed in colours.
+#: The most moves of a path that is printed in colours.
 _COLOURED = 10_000
 _USUALLY_LISTED = 100
 FromOption = Annotated[str | None, option("--from", "CONF|FILE", "Begin here.", usual="the run's start")]
@@ -94,13 +94,13 @@ def path(
         return
     if film is None:
         _print_path(run, found)
-    # Turns of a cube, say, can be typed in again.
+    # Moves without spaces, such as turns of a cube, can be typed in again.
     turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
     stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
 
 
 def _show_all(run: "Run", found: "ShortestPaths", limit: int, json: bool) -> None:
-    """How many shortest paths there are, and the moves of the first `limit`."""
+    """Print the number of shortest paths, and the moves of the first `limit`."""
     from hakoiri.rows.answers import paths_row
 
     if json:
@@ -114,7 +114,7 @@ def _show_all(run: "Run", found: "ShortestPaths", limit: int, json: bool) -> Non
 
 
 def _print_path(run: "Run", found: "ShortestPath") -> None:
-    """All boards; a very long path without colours, for its pictures would take gigabytes."""
+    """Print all boards; a very long path without colours, because its pictures would take gigabytes."""
     from hakoiri.puzzles.pictures.shapes import Picture
     from hakoiri.render.pictures.terminal import print_side_by_side
 
@@ -133,7 +133,7 @@ def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
 
 
 def _ends(target: str, source: str | None) -> tuple[str, str | None]:
-    """Where to, and where from; the words ``goal`` and ``farthest`` are never files."""
+    """Return target and source; the words ``goal`` and ``farthest`` are never files."""
     end = target if target in ("goal", "farthest") else read_board(target)
     return end, None if source is None else read_board(source)
 

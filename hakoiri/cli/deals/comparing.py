@@ -1,4 +1,4 @@
-"""``study magic-star`` and ``study nakuron``: the ways of searching that papers propose, side by side."""
+"""The commands ``study magic-star`` and ``study nakuron``: search strategies from papers, side by side."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.stars.magic_star import MagicStar
 
 _FEWEST, _MOST = 5, 9
-#: Those of the boards of the contest.
+#: The settings of the contest's boards.
 _SETTINGS = (1, 2, 3)
-#: With more points the first program takes hours.
+#: The most points for the first program, which takes hours for more.
 _MOST_GENERATED = 6
-#: Levels that are made before the subtrees are counted, so that Ctrl-C need not wait for all of them.
+#: Levels made before the subtrees are counted, so that Ctrl-C need not wait for all subtrees.
 _LEVELS = 2
 
 
@@ -45,7 +45,7 @@ def magic_star(
 
 
 def _rows(points: int, strategy: str) -> list[dict[str, Any]]:
-    """A count of all; of the first program also with 1 fixed on point 0, as the paper ran it."""
+    """Return a count of all; for the first program also with 1 fixed on point 0, as the paper ran it."""
     from hakoiri.puzzles.stars.magic_star import GENERATE, MagicStar
 
     puzzle = MagicStar({"points": str(points), "strategy": strategy})
@@ -59,7 +59,7 @@ def _rows(points: int, strategy: str) -> list[dict[str, Any]]:
 def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
     from hakoiri.puzzles.keys.layout import ints
 
-    # Kernels that are not compiled yet are none of the time.
+    # Compile the kernels first, so that the time does not include it.
     puzzle.exceeds(puzzle.keys([root]), 1)
     began, nodes, keys = time.process_time(), 0, [root]
     for _ in range(_LEVELS):
@@ -112,7 +112,7 @@ def _mean(setting: int, named: str, plays: "list[tuple[int, int, float]]") -> di
 
 
 def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, float]:
-    """Score, moves and CPU seconds of one play."""
+    """Return score, moves and CPU seconds of one play."""
     from hakoiri.coordinator.executors.opening import open_context
     from hakoiri.coordinator.plays.beam import Beam
     from hakoiri.coordinator.session.resources import Resources

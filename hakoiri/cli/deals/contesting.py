@@ -1,4 +1,4 @@
-"""``contest``: strategies of Nakuron as teams of the Supercomputing Contest of 2011, by its rules."""
+"""The command ``contest``: strategies of Nakuron compete by the rules of the Supercomputing Contest of 2011."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -67,7 +67,7 @@ def contest(
 
 
 def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) -> "Request":
-    """The run of a team on a board of a size, setting and seed."""
+    """Return the run of a team on a board of a size, setting and seed."""
     from hakoiri.coordinator.plays.job import Optimise
     from hakoiri.puzzles.nakuron.board import random_board
     from hakoiri.puzzles.registry import PuzzleSpec
@@ -80,7 +80,7 @@ def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) 
 
 
 def _played(asked: "Request", resources: "Resources", data: Path | None, control: "Control") -> "Entered":
-    """The best play of a run, which is made or continued unless it is complete; raises `StopRun`."""
+    """Return the best play of a run, which is created or resumed unless it is complete; raises `StopRun`."""
     from hakoiri.coordinator.errors import StopRun
     from hakoiri.coordinator.plays.contest import Entered
     from hakoiri.coordinator.plays.optimise import best_of
@@ -90,7 +90,7 @@ def _played(asked: "Request", resources: "Resources", data: Path | None, control
     from hakoiri.coordinator.session.session import SilentObserver
     from hakoiri.storage.layers.store import RunStore
 
-    # Contests of other times are other contests: their plays are better or worse.
+    # Contests with other times are separate, because their plays are better or worse.
     where = data_directory(data) / f"contest-{asked.limits['seconds']:g}s"
     manifest = plan_run(where, asked.spec, "optimise", asked.plan, resources)
     directory = where / manifest.run
@@ -106,7 +106,7 @@ def _played(asked: "Request", resources: "Resources", data: Path | None, control
 
 
 def _rows(seed: int, contests: "list[dict[int, dict[str, Entered]]]") -> list[dict[str, Any]]:
-    """A row for each play: its rank and its points."""
+    """Return a row for each play, with its rank and its points."""
     from hakoiri.coordinator.plays.contest import points, ranks
 
     return [

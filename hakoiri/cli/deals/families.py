@@ -1,4 +1,4 @@
-"""``study boards`` and ``study sizes``: all boards of some pieces; a puzzle for one size after another."""
+"""The commands ``study boards`` and ``study sizes``: all boards of given pieces; a puzzle of one size after another."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.coordinator.session.session import Control
 
-#: Of any puzzle; each knows which sizes it has.
+#: The greatest size of any puzzle; each puzzle checks its own sizes.
 MOST_SIZE = 64
 
 

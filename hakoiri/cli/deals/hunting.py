@@ -1,4 +1,4 @@
-"""``hunt``: the hardest deals that can be found."""
+"""The command ``hunt``: looks for the hardest deals."""
 
 import shlex
 from pathlib import Path
@@ -73,7 +73,7 @@ def hunt(
 
 
 def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
-    """Write the certificate of the best deal, if there is one; where it is."""
+    """Write the certificate of the best deal, if there is one; return its path."""
     from hakoiri.coordinator.deals.certificate import certify, write_certificate
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.render.progress import shown_progress

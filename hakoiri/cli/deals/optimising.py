@@ -1,4 +1,4 @@
-"""``optimise`` and ``generate``: good plays of boards too large to exhaust, and random boards."""
+"""The commands ``optimise`` and ``generate``: good plays of boards too large to exhaust, and random boards."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,13 +79,13 @@ def generate(
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole board with its size and frame, or means to be one: not a key, nor the rows alone."""
+    """Return whether a text is meant as a whole board with size and frame, not as a key or rows alone."""
     lines = text.split("/")
     return len(lines) > 1 and any(len(line) != len(lines) for line in lines)
 
 
 def show_board(text: str, plot: Path | None, json: bool) -> None:
-    """Draw a whole board, and tell how many balls it has and what each tilt would drop."""
+    """Draw a whole board, and print its number of balls and the score of each tilt."""
     from hakoiri.puzzles.nakuron.board import COLOURS, SIDES, WALL, parse_board, tilt
     from hakoiri.render.pictures.terminal import print_nakuron
 

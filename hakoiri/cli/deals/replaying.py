@@ -1,4 +1,4 @@
-"""``replay``: a given solution or play checked, scored and shown, and a solution shortened."""
+"""The command ``replay``: checks, scores and shows a given solution or play, and shortens a solution."""
 
 from itertools import chain
 from pathlib import Path
@@ -67,7 +67,7 @@ def replay(
 def _replay_solution(
     game: "Solitaire", text: str, shorten: bool, reach: int, steps: bool, film: Path | None, json: bool
 ) -> None:
-    """Show a solution; with `shorten`, what is left of it."""
+    """Show a solution; with `shorten`, also the shortened one."""
     moves = game.read_moves(text)
     path = game.follow(game.start, moves)
     words = game.describe_moves(path)

@@ -1,4 +1,4 @@
-"""``solve`` and ``deal``: single deals of a solitaire, in memory and at once, and deals to try."""
+"""The commands ``solve`` and ``deal``: solves single deals of a solitaire in memory, and prints random deals."""
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from hakoiri.worker.solitaires.shortening import Shortened
 
 _BYTES = 250
-#: An estimate of the positions that a search without memory generates.
+#: The field with the estimated number of positions that a search without memory generates.
 _TREE = "tree"
-#: Deals that a message names.
+#: The most deals that a message names.
 _MOST_NAMED = 10
 ShortenOption = Annotated[
     bool, flag("--shorten", "Leave redundant moves out of solutions of superpuzz, and list them.")
@@ -122,7 +122,7 @@ def deal(
 
 
 def _most_positions() -> int:
-    """How many positions a search can hold in three quarters of the memory that is free."""
+    """Return the number of positions that a search can hold in three quarters of the free memory."""
     from hakoiri.worker.machine import available_memory
 
     return available_memory() * 3 // 4 // _BYTES
@@ -151,7 +151,7 @@ def _row(game: "Dealt", text: str, found: "SolveResult") -> dict[str, Any]:
 def _solution_row(
     game: "Dealt", text: str, start: "Key", found: "SolveResult", shorten: bool, reach: int
 ) -> dict[str, Any]:  # fmt: skip
-    """Its moves, and with `shorten` those that are left of them."""
+    """Return the moves of a solution, and with `shorten` those of the shortened one."""
     goal = _wanted(game, found)
     row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
     return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
@@ -160,7 +160,7 @@ def _solution_row(
 def shortened_row(
     game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int
 ) -> dict[str, Any]:  # fmt: skip
-    """What is left of a solution of the deal `text`, and what was left out."""
+    """Return the shortened solution of the deal `text`, and the moves left out."""
     from hakoiri.worker.solitaires.shortening import shorten
 
     if moves is None:
@@ -175,7 +175,7 @@ def shortened_row(
 
 
 def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened") -> list[dict[str, Any]]:
-    """What was left out, round by round, in the words of the solution that the round began with."""
+    """Return the moves left out, round by round, in the words of the solution that the round began with."""
     rows = []
     for number, each in enumerate(shorter.rounds, 1):
         words = _words(game, text, start, each.moves)
@@ -196,12 +196,12 @@ def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened"
 
 
 def _words(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
-    """The moves in the words of the game's paper; the holes of a deal by the cards that were there."""
+    """Return the moves in the words of the game's paper; holes of a deal are named by the cards that were there."""
     return type(game)(game.parameters, text).describe_moves(game.follow(start, moves))
 
 
 def _answer(row: dict[str, Any]) -> str:
-    """In the contest's words; a deal that is not settled, which it has no word for, is ``?``."""
+    """Return the answer in the contest's format; ``?`` for an undecided deal, which the format lacks."""
     if row["moves"] is None:
         return "?" if row["solvable"] is None else "-1"
     return str(row["moves"])
@@ -247,7 +247,7 @@ def _print_solution(number: int, row: dict[str, Any], shorten: bool) -> None:
 
 
 def print_shortened(row: dict[str, Any]) -> None:
-    """What was left out of a solution, round by round, and what is left of it."""
+    """Print the moves left out of a solution, round by round, and the shortened solution."""
     console = stdout()
     for round_number, redundant in groupby(row["redundant"], key=lambda each: each["round"]):
         console.print(Text(f"redundant, round {round_number}:"))

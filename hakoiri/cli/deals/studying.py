@@ -1,4 +1,4 @@
-"""``study deals``, ``study boards`` and ``study sizes``: what many deals, all boards or all sizes have in common."""
+"""The commands ``study deals``, ``study boards`` and ``study sizes``: statistics of deals, boards and sizes."""
 
 import re
 import shlex
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.deals.study import StudyDeals
     from hakoiri.coordinator.session.session import Control
 
-#: Options of the form ``study PUZZLE``, which was replaced; ``--n`` was one of studies of sizes.
+#: Options of the former command ``study PUZZLE``; ``--n`` belonged to studies of sizes.
 _OLD_SIZES = re.compile(r"--(columns|ranks|n)(?==|$)")
 
 
 class Studies(TyperGroup):
-    """The kinds of study; a puzzle in their place is answered with the command that is meant."""
+    """The kinds of study; a puzzle in their place is refused with the intended command."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command and its arguments; raise `PuzzleError` for ``study PUZZLE``."""
@@ -87,7 +87,7 @@ def deals(
         deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
     )  # fmt: skip
     refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
-    # Before the work: hours of it should not end in a name that cannot be written.
+    # Checked before the work, so that hours of it do not end in a file that cannot be written.
     if plot is not None:
         check_ending(plot, PLOTS)
     if csv is not None:

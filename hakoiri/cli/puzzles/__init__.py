@@ -1,1 +1,1 @@
-"""Commands on puzzles and single configurations, for which no run is needed."""
+"""Commands on puzzles and single configurations, which need no run."""

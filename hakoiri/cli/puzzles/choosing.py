@@ -1,4 +1,4 @@
-"""``puzzles`` and ``show``: what there is to explore, with which options, and single configurations drawn."""
+"""The commands ``puzzles`` and ``show``: the puzzles with their options, and drawings of single configurations."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A game in progress: which key does what, apart from any terminal."""
+"""A game in progress: the effect of each key, independent of a terminal."""
 
 import re
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
     from hakoiri.puzzles.keys.layout import Key
 
-#: A move in some direction and perhaps on from there, of one piece, called by one character, or of all.
+#: A move in a direction, perhaps followed by others, of one piece with a one-character name, or of all pieces.
 _DIRECTED_MOVE = re.compile(r"(?:(\S) )?(up|down|left|right)\b")
 
 
 class Press(Enum):
-    """Keys that are no characters; arrows have the words for their directions."""
+    """Keys that are not characters; arrows have the names of their directions."""
 
     UP, DOWN, LEFT, RIGHT = "up", "down", "left", "right"
     UNDO, NEXT, TAKE, HINT, LEAVE = "undo", "next", "take", "hint", "leave"
@@ -28,7 +28,7 @@ ARROWS = (Press.UP, Press.DOWN, Press.LEFT, Press.RIGHT)
 
 @dataclass(frozen=True)
 class MoveChoice:
-    """A move that can be made: its words, where it leads, and the character that it, or its piece, is called by."""
+    """A possible move: its description, its target, and the character that selects it or its piece."""
 
     words: str
     target: "Key"
@@ -37,15 +37,15 @@ class MoveChoice:
 
     @property
     def direction(self) -> str:
-        """Where it sets out to, if that is in its words."""
+        """The first direction of the move, if its description has one."""
         found = _DIRECTED_MOVE.match(self.words)
         return found[2] if found else ""
 
 
 class PlaySession:
-    """The configurations so far, and what is chosen on the last. Letters of pieces are those of the first board.
+    """The configurations so far, and the selection on the last. Letters of pieces are those of the first board.
 
-    `message` is what the last key led to, for the player.
+    `message` tells the player the effect of the last key.
     """
 
     def __init__(self, puzzle: "Puzzle") -> None:
@@ -56,25 +56,25 @@ class PlaySession:
 
     @property
     def here(self) -> "Key":
-        """Return the configuration on the board."""
+        """The configuration on the board."""
         return self.path[-1]
 
     @property
     def solved(self) -> bool:
-        """Return whether it is a goal."""
+        """Return whether the board is a goal."""
         return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
 
     @property
     def moves(self) -> list[str]:
-        """Return the names of all moves so far."""
+        """The descriptions of all moves so far."""
         return self.puzzle.describe_moves(self.path)
 
     def press(self, key: Press | str) -> None:
-        """What a key does: a character chooses a move or a piece, an arrow moves it."""
+        """Handle a key: a character selects a move or a piece, an arrow moves it."""
         self.message = ""
         if isinstance(key, str):
             found = [choice for choice in self.choices if choice.called == self._called(key)]
-            # A piece that was called by its letter is the one that arrows mean from now on.
+            # Arrows move the piece that was last selected by its letter.
             self.selected = found[0].called if found and found[0].of_piece else self.selected
             self._choose(found, key)
         elif key in ARROWS:
@@ -88,20 +88,20 @@ class PlaySession:
             self._move(self.choices[self.cursor])
 
     def leaves(self, key: Press | str) -> bool:
-        """Whether a key ends the game: ``q`` does where no move and no piece is called so."""
+        """Return whether a key ends the game: ``q`` does unless it selects a move or a piece."""
         letters = {choice.called for choice in self.choices}
         if any(choice.of_piece for choice in self.choices):
-            # Pieces that cannot move now have letters all the same.
+            # Pieces that cannot move now have letters, too.
             letters.update(self.puzzle.render(self.path[0]))
         return key is Press.LEAVE or (key == "q" and letters.isdisjoint("qQ"))
 
     def _called(self, key: str) -> str:
-        """A character as choices have it, large or small."""
+        """Return a character in the case that the choices use."""
         called = {choice.called for choice in self.choices}
         return key if key in called else key.swapcase()
 
     def _choose(self, found: list[MoveChoice], said: str) -> None:
-        """Make the one move that is meant, the shortest in one direction; else say what to do."""
+        """Make the selected move, the shortest if all have one direction; else set a message."""
         if not found:
             self.message = f"there is no move {said.strip()}"
         elif len(found) == 1 or len({(choice.called, choice.direction) for choice in found}) == 1:
@@ -121,7 +121,7 @@ class PlaySession:
             self.message = "no move leads on from here"
 
     def _words(self, target: "Key") -> str:
-        """What a move is called, where that depends on the path by the letters of its first board."""
+        """Return the description of a move; it may depend on the path by the letters of the first board."""
         from hakoiri.puzzles.contract import Puzzle
 
         if type(self.puzzle).describe_moves is Puzzle.describe_moves:
@@ -140,7 +140,7 @@ class PlaySession:
         targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
         words = [self._words(target) for target in targets]
         pieces = [found[1] if (found := _DIRECTED_MOVE.match(each)) else None for each in words]
-        # By their pieces if all moves are such; else in alphabetical order of the list, as far as letters go.
+        # Moves are selected by their pieces if all have one; else by letters in the order of the list.
         named = [piece for piece in pieces if piece] if all(pieces) else [*ascii_letters, *[""] * len(words)]
         self.choices = [MoveChoice(*found, all(pieces)) for found in zip(words, targets, named, strict=False)]
         self.cursor = 0

@@ -1,4 +1,4 @@
-"""``new`` and ``try``: a user's own puzzle, begun and tried."""
+"""The commands ``new`` and ``try``: a user's own puzzle, begun and checked."""
 
 from collections.abc import Mapping
 from dataclasses import replace

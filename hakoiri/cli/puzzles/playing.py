@@ -1,4 +1,4 @@
-"""``play``: a puzzle on the terminal, with hints from a finished run."""
+"""The command ``play``: a puzzle on the terminal, with hints from a finished run."""
 
 import os
 import re
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.registry import PuzzleSpec
 
 _BYTES_AT_ONCE = 64
-#: What a terminal sends at once: an arrow, or a character; an escape that begins nothing is the key of this name.
+#: The input of one key: an arrow, or a character; an escape that begins no sequence is the Escape key.
 _KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
 _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
@@ -67,7 +67,7 @@ def play(
 
 
 def _draw(console: Console, game: PlaySession) -> None:
-    """The board, what can be done, and what was done."""
+    """Print the board, the possible moves, and the message."""
     from hakoiri.render.pictures.terminal import print_picture
 
     console.clear()
@@ -85,7 +85,7 @@ def _draw(console: Console, game: PlaySession) -> None:
 
 @contextmanager
 def _single_keys() -> Iterator[None]:
-    """The terminal gives each key at once, and shows none, while the block runs."""
+    """Make the terminal deliver each key at once, without echo, while the block runs."""
     import termios
     import tty
 
@@ -99,7 +99,7 @@ def _single_keys() -> Iterator[None]:
 
 
 def _pressed() -> Iterator[Press | str]:
-    """The keys that the player presses, until the terminal is gone."""
+    """Yield the keys that the player presses, until the terminal is closed."""
     arrows = {f"\x1b{kind}{letter}": arrow for kind in "[O" for letter, arrow in zip("ABDC", ARROWS, strict=True)}
     known = arrows | {
         "\x7f": Press.UNDO, "\x08": Press.UNDO, "\t": Press.NEXT, "\r": Press.TAKE, "\n": Press.TAKE, "?": Press.HINT,
@@ -112,7 +112,7 @@ def _pressed() -> Iterator[Press | str]:
 
 
 class _Hints:
-    """The shortest way to a goal, from a finished run of the same puzzle that knows the board; looked for when asked.
+    """The shortest path to a goal, from a finished run of the same puzzle that contains the board; found on demand.
 
     `close` closes that run.
     """
@@ -127,7 +127,7 @@ class _Hints:
             self._run.close()
 
     def hint(self, game: PlaySession) -> str:
-        """How far it is to the goal and the best move, or why that is not known."""
+        """Return the distance to the goal and the best move, or the reason why it is unknown."""
         from hakoiri.coordinator.errors import UnanswerableError
 
         if game.solved:
@@ -149,7 +149,7 @@ class _Hints:
         return f"you are {counted(len(self._way) - 1 - place, 'moves')} from the goal, best: {best}"
 
     def _look_for_run(self, puzzle: "Puzzle", text: str) -> None:
-        """Open a finished run of the same puzzle that holds a configuration, the one made last first."""
+        """Open a finished run of the same puzzle that contains a configuration, the one created last first."""
         from hakoiri.api import open_run
         from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 

@@ -1,4 +1,4 @@
-"""The file that ``hakoiri new`` writes: a puzzle that works, with comments, to be changed into the user's own."""
+"""The file that ``hakoiri new`` writes: a working puzzle with comments, to be changed into the user's own."""
 
 import re
 
@@ -94,7 +94,7 @@ _EXPAND = '''
 
 
 def starter(file: str, directed: bool, kernel: bool) -> tuple[str, str]:
-    """The name of the class, made from that of the file, and the text of the file."""
+    """Return the name of the class, made from that of the file, and the text of the file."""
     words = re.findall(r"[a-z0-9]+", file.removesuffix(".py").lower())
     kind = "".join(word.capitalize() for word in words)
     kind = kind if kind[:1].isalpha() else f"Puzzle{kind}"

@@ -1,1 +1,1 @@
-"""Commands that make runs, drive, list, prove and delete them, and the service."""
+"""Commands that create, drive, list, verify and delete runs, and the service."""

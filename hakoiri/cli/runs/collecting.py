@@ -1,4 +1,4 @@
-"""``collect`` and ``drain``: runs that leave the hosts that keep them, or one of these."""
+"""The commands ``collect`` and ``drain``: move runs off all hosts that keep them, or off one host."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``runs``: the list of runs, and the pruning of repeated ones. Imports neither numpy nor numba."""
+"""The command ``runs``: lists runs, and deletes duplicate ones. Imports neither numpy nor numba."""
 
 import sys
 from datetime import datetime
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.runs.catalogue import RunStatus
     from hakoiri.coordinator.runs.pruning import DuplicateRun
 
-#: Columns of the list of runs that go where the terminal is too narrow.
+#: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = (
     (), ("created",), ("created", "mode"), ("created", "mode", "details"),
 )  # fmt: skip
 _COLUMNS = ("run", "mode", "details", "status", "done", "depth", "created")
-#: Columns of a terminal that the details take at least; more than fits goes into the next lines.
+#: The least columns of the terminal for the details, which wrap.
 _DETAILS_WIDTH = 20
 
 
 def parse_status(text: str) -> str:
-    """A status that a run can have."""
+    """Return a status that a run can have."""
     from hakoiri.coordinator.runs.catalogue import STATUSES
 
     if text not in STATUSES:
@@ -104,7 +104,7 @@ def _print_list(found: "list[RunStatus]", where: Path) -> None:
 
 
 def _faults(found: "list[RunStatus]") -> "Iterator[str]":
-    """A line for each run of which nothing is known, and one for all of another storage format."""
+    """Yield a line for each unreadable run, and one for all runs of another storage format."""
     from hakoiri.coordinator.runs.catalogue import ANOTHER_FORMAT
 
     for status in found:
@@ -115,11 +115,11 @@ def _faults(found: "list[RunStatus]") -> "Iterator[str]":
 
 
 def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
-    """A table of runs; their times all in the zone of this machine, which its heading names."""
+    """Return a table of runs; their times are in the zone of this machine, which the heading names."""
     now = datetime.now().astimezone()
     columns = [name for name in _COLUMNS if name not in left_out]
     listed = table(*columns, numbers=("done", "depth", "created"))
-    # A number is one word, but what it counts may go into the next line.
+    # A number is one word, but its unit may wrap.
     listed.columns[columns.index("done")].no_wrap = False
     if "details" in columns:
         details = listed.columns[columns.index("details")]
@@ -138,7 +138,7 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
 
 
 def _by_clock(created: str, now: datetime) -> str:
-    """A stored time in the zone of this machine; as it is stored where it is no time."""
+    """Return a stored time in the zone of this machine; unchanged if it is not a time."""
     try:
         return f"{datetime.fromisoformat(created).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
     except (TypeError, ValueError, OverflowError):
@@ -146,7 +146,7 @@ def _by_clock(created: str, now: datetime) -> str:
 
 
 def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
-    """Delete repeated runs, when the user agrees."""
+    """Delete duplicate runs, if the user confirms."""
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.pruning import repeated_runs
 
@@ -171,7 +171,7 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
 
 
 def _deleted(where: Path, repeated: "DuplicateRun") -> list[str]:
-    """Delete a repeated run, unless it is held by now, or the run that is kept instead is gone; the names deleted."""
+    """Delete a duplicate run, unless it is held by now, or the run kept instead is gone; return the names deleted."""
     from hakoiri.coordinator.runs.catalogue import delete_run
 
     if not (where / repeated.kept).is_dir():

@@ -1,4 +1,4 @@
-"""``status``, ``cancel`` and ``delete``: the life of runs. Imports neither numpy nor numba."""
+"""The commands ``status``, ``cancel`` and ``delete``. Imports neither numpy nor numba."""
 
 import sys
 import time
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
-#: What `run` calls the figures of a run that have another name in JSON.
+#: The labels in `run` of figures that have another name in JSON.
 _LABELS = {
     "goal_depth": "nearest goal",
     "seconds": "computing",
@@ -39,7 +39,7 @@ _LABELS = {
     "deals": "deals tried",
     "positions": "positions generated",
 }
-#: A run at rest takes no time.
+#: A run at rest has no remaining time.
 _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
 
 
@@ -101,7 +101,7 @@ def delete(
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run, keepers_of
 
-    # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
+    # Find all before deleting any: 'last' means one run, and a wrong name deletes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
     if not yes:
         if not sys.stdin.isatty():
@@ -111,7 +111,7 @@ def delete(
         typer.confirm(f"delete {named} and all that was found?", abort=True, err=True)
     deleted: list[str] = []
     for directory in directories.values():
-        # One may have gone with the run that it belonged to.
+        # A run may have been deleted with its base run.
         if directory.name in deleted:
             continue
         kept = {each.name: keepers_of(each) for each in (directory, *belonging_to(directory))}
@@ -128,7 +128,7 @@ def delete(
 
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
-    """A row for people: the labels of `run`, units, and nothing that is not there."""
+    """Return a row for people: the labels of `run`, units, and no empty values."""
     goal, moving, away = row["goal_depth"], found.status in _MOVING, row.pop("away") or ()
     row |= {
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
@@ -150,7 +150,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
 
 
 def _away(keepers: list[str]) -> list[str] | None:
-    """Those of some hosts that do not live now; ``None`` where no Redis says so."""
+    """Return the hosts that are not alive; ``None`` if no Redis can tell."""
     from hakoiri.worker.errors import WorkerError
 
     if keepers and (url := redis_url(None)) is not None:
@@ -160,9 +160,9 @@ def _away(keepers: list[str]) -> list[str] | None:
 
 
 def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
-    """Follow a run until it comes to rest; the last status.
+    """Follow a run until it comes to rest; return its last status.
 
-    On a terminal in one line that changes, else with a new line for each change.
+    On a terminal one line is updated, otherwise each change is a new line.
     """
     from rich.live import Live
 
@@ -182,7 +182,7 @@ def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
 
 
 def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
-    """How a run stands, again and again until it comes to rest: when nobody works at it, nor waits for its turn."""
+    """Yield the status of a run repeatedly until it rests: no process drives it, and it is not queued."""
     from hakoiri.coordinator.runs.catalogue import status_of
 
     yield found

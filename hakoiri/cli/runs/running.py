@@ -1,4 +1,4 @@
-"""``run``, ``enqueue`` and ``resume``: make a run and drive it."""
+"""The commands ``run``, ``enqueue`` and ``resume``: create a run and drive it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ ReuseOption = Annotated[bool, flag("--reuse", "Use a finished run of the same, i
 
 @dataclass(frozen=True)
 class Wanted:
-    """Options that say which run is made."""
+    """Options that determine the run."""
 
     puzzle: shared.PuzzleArgument
     options: shared.PuzzleOptions = None
@@ -42,7 +42,7 @@ class Wanted:
     reuse: ReuseOption = False
 
     def request(self) -> tuple[str | None, "Request"]:
-        """Return the kind of run, ``None`` for the usual one of the puzzle, and what is asked of it."""
+        """Return the kind of run, ``None`` for the puzzle's usual one, and the request."""
         from hakoiri.coordinator.session.job import Job
 
         spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)

@@ -1,4 +1,4 @@
-"""``coordinator`` and ``health``: the service."""
+"""The commands ``coordinator`` and ``health``."""
 
 import os
 from collections.abc import Sequence
@@ -149,7 +149,7 @@ def _living(hosts: list[dict[str, Any]]) -> int:
 def named_files(words: list[str] | None) -> list[Path]:
     """Load the puzzle files that the user and the environment name to a service, and log the puzzles.
 
-    Returns the files. Mistakes are told here, before the service starts.
+    Returns the files. Errors are raised here, before the service starts.
     """
     from hakoiri.admission import admitted
     from hakoiri.puzzles.user.files import configured_files, known
@@ -161,5 +161,5 @@ def named_files(words: list[str] | None) -> list[Path]:
 
 
 def log(text: str, *steps: Step) -> None:
-    """A line with its time, for people and log collectors."""
+    """Print a line with its time, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, steps)}")

@@ -1,4 +1,4 @@
-"""``verify``: what is stored or certified, derived again."""
+"""The command ``verify``: derives a run or a certificate again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ from hakoiri.steps import in_command_line, worded
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.check import Report
 
-#: What helps where no repair does, by the cause of the faults that `verify` has found.
+#: The remedy if no repair helps, by the cause of the faults that `verify` has found.
 _MENDING = {
     "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
     "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
@@ -81,7 +81,7 @@ def verify(
 
 
 def _outcome(report: "Report") -> str:
-    """What verification has found in a sentence, which claims no more than was looked at."""
+    """Return the result of a verification in a sentence that claims no more than was checked."""
     checked = ", ".join(counted(number, what) for what, number in report.checked.items())
     nothing = "nothing" if report.state else "nothing, for it cannot be opened"
     said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"

@@ -1,4 +1,4 @@
-"""``serve``: the service on the web."""
+"""The command ``serve``: the service on the web."""
 
 import ipaddress
 import os
@@ -72,13 +72,13 @@ def serve(
         threads = ["--threads"] if settings.redis is None else []
         most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
         driver = [] if no_drive else ["coordinator", "--data", str(where), *most, *threads]
-        # uvicorn sends itself the signal again that ended it.
+        # uvicorn sends itself again the signal that ended it.
         with stopping_with(lambda _: None):
             serve_web(settings, listening, driver, lambda text: stderr().print(text))
 
 
 def _token(file: Path | None, none: bool) -> tuple[str, bool]:
-    """The token, and whether the user gave it."""
+    """Return the token, and whether the user gave it."""
     if none:
         if file is not None:
             raise PuzzleError("--no-token goes with no --token-file: leave one of them out")

@@ -1,4 +1,4 @@
-"""``worker``: processes that work for runs, or a host that keeps ranges of them, with its data Redis."""
+"""The command ``worker``: processes that work for runs, or a host that keeps ranges of them, with its data Redis."""
 
 import math
 import os
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
     from hakoiri.worker.transport.data_redis import DataRedis
 
-#: A data Redis that is started here takes this part of the free memory.
+#: A data Redis that is started here takes one part in this many of the free memory.
 _MEMORY_PART = 4
-#: Less has no room for some messages.
+#: The least memory of a data Redis: less has no room for some messages.
 _LEAST_DATA_MEMORY = 16 << 20
 AUTO = "auto"
 
 
 def _parse_data_memory(text: str) -> int:
-    """Bytes of a data Redis that can be worked with."""
+    """Return the bytes of a data Redis, which must be enough to work with."""
     if (size := shared.parse_size(text)) < _LEAST_DATA_MEMORY:
         raise typer.BadParameter(f"{text} is below the minimum of {_LEAST_DATA_MEMORY >> 20}MB")
     return size
 
 
 def parse_until(text: str) -> float:
-    """Return a moment to come, as `time.monotonic` has it: ``+90m``, ``08:00``, ISO 8601 or Unix seconds."""
+    """Return a future time in terms of `time.monotonic`: ``+90m``, ``08:00``, ISO 8601 or Unix seconds."""
     if text.startswith("+"):
         return time.monotonic() + shared.parse_time(text[1:])
     now = datetime.now().astimezone()
@@ -60,7 +60,7 @@ def parse_until(text: str) -> float:
 
 
 def _allow_networks(text: str | None) -> None:
-    """Let this process and its children connect to data Redis of these addresses, networks and hosts."""
+    """Let this process and its children connect to data Redis at these addresses, networks and hosts."""
     if text is not None:
         from hakoiri.worker.transport.depots import DATA_NETWORKS, require_networks
 
@@ -164,7 +164,7 @@ def worker(
 
 
 def _processes(text: str) -> tuple[int, list[int]]:
-    """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
+    """Return the number of processes for -n, and the cores to pin them to, if any."""
     from hakoiri.coordinator.session.resources import MOST_WORKERS
     from hakoiri.worker.machine import cores_for_workers
 
@@ -180,7 +180,7 @@ def _processes(text: str) -> tuple[int, list[int]]:
 
 @contextmanager
 def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int | None) -> "Iterator[DataRedis | None]":
-    """The data Redis that is started here, if one is; one that the user names must answer."""
+    """Yield the data Redis that is started here, if any; one that the user names must answer."""
     from hakoiri.worker.machine import available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
