@@ -30,7 +30,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.hosts import part, step
+from hakoiri.worker.hosts import part, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
@@ -169,8 +169,10 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(hosted, "_RANGES", 6)
         # They have all threads at work, and send as soon as they may.
         monkeypatch.setattr(part, "_SHORT_SECONDS", 0.0)
-        monkeypatch.setattr(step, "_SLOW", -1.0)
-        monkeypatch.setattr(step, "_SLOW_SECONDS", -1.0)
+        monkeypatch.setattr(wire, "_SLOW", -1.0)
+        monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
+        # Each byte is compressed that takes any time.
+        monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, opening, verify):

@@ -16,7 +16,7 @@ from hakoiri.storage.layers.blocks import Block, count_of, decode
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import FORMAT_VERSION
 from hakoiri.worker.exchange.step import RangeStep
-from hakoiri.worker.hosts import part, step
+from hakoiri.worker.hosts import part, step, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
 from hakoiri.worker.layers.partition import partition_by
@@ -54,8 +54,8 @@ def test_the_layers_are_those_of_a_plain_search(
     monkeypatch.setattr(part, "LEAST_BYTES", least)
     # Sending is taken to be fast, or so slow that hosts send as soon as their ranges allow.
     early = directed == "yes"
-    monkeypatch.setattr(step, "_SLOW", -1.0 if early else 2.0)
-    monkeypatch.setattr(step, "_SLOW_SECONDS", -1.0)
+    monkeypatch.setattr(wire, "_SLOW", -1.0 if early else 2.0)
+    monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
     monkeypatch.setattr(step, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})

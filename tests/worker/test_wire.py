@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import redis
+import zstandard
 
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -35,7 +36,7 @@ from hakoiri.worker.hosts.requests import (
     of_array,
     read_answer,
 )
-from hakoiri.worker.hosts.wire import Inbox, Outbox, pack_message, unpack_message
+from hakoiri.worker.hosts.wire import Inbox, Link, Outbox, pack_message, unpack_message
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.names import inbox_key
@@ -55,6 +56,14 @@ def some_blocks(layout: Layout, seed: int, count: int = 40) -> list[tuple[int, C
         keys = sorted({rng.randrange(layout.greatest) for _ in range(rng.randrange(1, 300))})
         found.append((number, code_keys(DEPTH, layout.pack(keys))))
     return found
+
+
+def _all_of(post: SimpleQueue[bytes]) -> list[bytes]:
+    """All messages of a queue, which stay there."""
+    messages = [post.get() for _ in range(post.qsize())]
+    for message in messages:
+        post.put(message)
+    return messages
 
 
 def keys_of(parts: list[tuple[int, Coded]], layout: Layout) -> dict[int, list[Key]]:
@@ -77,8 +86,9 @@ def test_each_host_begins_to_send_with_the_one_after_it(me: int, order: list[int
     assert sent == order
 
 
+@pytest.mark.parametrize("compresses", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "_MESSAGE_BYTES", 1_500)
     posts = [SimpleQueue[bytes]() for _ in range(HOSTS)]
 
@@ -93,11 +103,12 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, monkeypatch: pytest.
         except Empty:
             return None
 
-    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS.__getitem__, HOSTS, 0)
+    blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS.__getitem__, HOSTS, 0, compresses)
     for number, coded in blocks:
         outbox.put(number, coded)
     outbox.flush()
     sent = outbox.sent
+    assert 2 * outbox.sent_bytes == sum(len(message) for post in posts for message in _all_of(post))
     assert sent[0] == 0 < min(sent[1:])
     assert max(sent) > 1
     got = list[tuple[int, Coded]]()
@@ -172,10 +183,38 @@ def test_to_close_an_inbox_waits_for_what_it_is_taking_in() -> None:
     assert not closing.is_alive()
 
 
+def test_a_slow_link_is_one_that_a_round_waits_for_and_stays_slow_while_it_is_busy() -> None:
+    fast, slow = Link(), Link(is_slow=True)
+    # 1 Gbit/s: 100 million bytes take a second.
+    assert fast.after(10.0, waited=1.0, busy=5.0, sent=5 * 10**8, threads=8) == fast
+    assert fast.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True)
+    assert slow.after(10.0, waited=0.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True)
+    assert slow.after(10.0, waited=0.5, busy=0.5, sent=5 * 10**7, threads=8) == fast
+    # One thread finds less in the time than it takes to compress it.
+    assert slow.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=1) == slow
+    assert fast.after(0.1, waited=0.05, busy=0.05, sent=5 * 10**6, threads=8) == fast
+
+
+def test_compressed_messages_have_fewer_bytes() -> None:
+    rng, layout = np.random.default_rng(1), LAYOUTS["u64"]
+    blocks = [(0, code_keys(DEPTH, np.cumsum(rng.integers(1, 20, 100_000)).astype(np.uint64)))]
+    plain, compressed = pack_message(1, 5, blocks), pack_message(1, 5, blocks, True)
+    assert len(compressed) < 0.7 * len(plain)
+    assert keys_of(unpack_message(compressed, layout)[2], layout) == keys_of(blocks, layout)
+
+
+@pytest.mark.parametrize("data", [b"", b"no frame", zstandard.compress(bytes(wire.MOST_BYTES + 1))[:1_000]])
+def test_bytes_that_are_no_compressed_blocks_are_refused(data: bytes) -> None:
+    """Those, too, that would need more memory than any message takes."""
+    ids, *arrays, _ = unpack_arrays(pack_message(1, 5, some_blocks(LAYOUTS["u64"], 3, 4), True))
+    with pytest.raises(PayloadError, match="a message of another host is not readable"):
+        unpack_message(pack_arrays([ids, *arrays, np.frombuffer(data, dtype=np.uint8)]), LAYOUTS["u64"])
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_damaged_message_is_refused_or_its_blocks_are(seed: int) -> None:
     layout, rng = LAYOUTS["u32"], Random(seed)
-    message = bytearray(pack_message(1, 5, some_blocks(layout, seed, 5)))
+    message = bytearray(pack_message(1, 5, some_blocks(layout, seed, 5), seed % 2 == 0))
     message[rng.randrange(len(message))] ^= 1 << rng.randrange(8)
     with pytest.raises(PayloadError):
         unpack_message(bytes(message), layout)
@@ -183,7 +222,7 @@ def test_a_damaged_message_is_refused_or_its_blocks_are(seed: int) -> None:
 
 @pytest.mark.parametrize("what", range(6))
 @pytest.mark.parametrize(
-    "wrong", [np.zeros(3, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.zeros(0, dtype="<u4")]
+    "wrong", [np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.zeros(0, dtype="<u4")]
 )
 def test_a_message_of_other_arrays_is_refused(what: int, wrong: np.ndarray) -> None:
     layout = LAYOUTS["u64"]
@@ -278,7 +317,7 @@ def test_what_is_no_request_is_refused(changes: dict[str, object]) -> None:
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "a/../../b", "..", "", "x" * 500, "\0", "e\u0301"])
 def test_a_run_lies_within_the_directory_of_its_host_whatever_it_is_called(name: str, tmp_path: Path) -> None:
     with closing(Host(tmp_path / "host", 1)) as host:
-        directory = host._directory_of(replace(REQUEST, manifest={"run": name}))
+        directory = host._directory_of({"run": name})
     assert directory.parent == tmp_path / "host"
     assert re.fullmatch(r"run-[\w-]{0,40}-[0-9a-f]{12}", directory.name, re.ASCII)
 

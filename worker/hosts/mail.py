@@ -6,7 +6,7 @@ import redis
 
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.hosts.wire import Message
+from hakoiri.worker.hosts.wire import MOST_BYTES, Message
 from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.names import inbox_key
@@ -14,8 +14,6 @@ from hakoiri.worker.transport.names import inbox_key
 #: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
 PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 0.2
-#: The most bytes of a message, which has a layer's blocks of several ranges.
-_MOST_MESSAGE = 1 << 28
 #: What Redis keeps of messages that nobody takes, in seconds.
 _KEEP_SECONDS = 900
 
@@ -45,5 +43,5 @@ class Mail:
 
     def receive(self) -> Message | None:
         """The next message in the own data Redis, or ``None`` where there is none for a moment."""
-        with self._depots.reach(self._numbers[self._me], _MOST_MESSAGE) as connection:
+        with self._depots.reach(self._numbers[self._me], MOST_BYTES) as connection:
             return get_popped(connection, self._names[self._me], _LOOK_SECONDS)

@@ -33,6 +33,7 @@ from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
+from hakoiri.worker.hosts.wire import Link
 from hakoiri.worker.hosts.within import Within, moves_within
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
@@ -67,7 +68,7 @@ class Part:
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self._step: HostStep | None = None
-        self.sends_early = False
+        self.link = Link()
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
         #: What layers are made again by.
@@ -276,7 +277,7 @@ class Part:
         keys, began = keys[:: max(1, len(keys) // _SAMPLED)], perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
-        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.sends_early else 1)
+        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.is_slow else 1)
         is_short = source.size * sample.seconds_each < _SHORT_SECONDS
         threads = CallingThread(self._threads.spare) if is_short else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)

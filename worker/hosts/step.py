@@ -29,7 +29,7 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import HeldKeys, RangeStep
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
-from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.hosts.wire import Inbox, Link, Outbox
 from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import MergedRange
@@ -38,9 +38,7 @@ from hakoiri.worker.transport.depots import Depots
 #: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
 #: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times.
 PARTS = 4
-#: It is sent in parts where this part of the time, and so many seconds, went by until all was sent that was expanded.
 #: On fast links parts cost pancakes of 11 by 8 hosts a fifth of the processor time, and bring nothing.
-_SLOW, _SLOW_SECONDS = 0.2, 0.1
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,8 @@ class Keeper(Protocol):
     store: RunStore
     shares: Shares
     depots: Depots
-    #: Whether what is found is sent before all is expanded, because the last layer took long to send.
-    sends_early: bool
+    #: The link to other hosts, as it was in the last layer.
+    link: Link
 
     within: Within | None
 
@@ -97,7 +95,8 @@ class HostStep:
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
         mail, mine = Mail(part.depots, request, session), request.mine
-        self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
+        owner_of, compresses = request.owners.__getitem__, part.link.compresses
+        self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
         self._ranges, self._mine = part.step_of(exchange, request.depth, rules), mine
@@ -124,7 +123,7 @@ class HostStep:
 
         Where the last layer took long to send, some parts are sent while the rest is expanded.
         """
-        began, sent = monotonic(), self._outbox.sent_bytes
+        began, sent, busy = monotonic(), self._outbox.sent_bytes, self._outbox.busy
         while self.mark.expanded < self._all:
             self._expand_part(began + seconds, seconds / PARTS)
             if monotonic() > began + seconds:
@@ -132,11 +131,12 @@ class HostStep:
         expanded = monotonic()
         self._outbox.flush()
         ended, took = monotonic(), self.mark.seconds + expanded - began
-        self._part.sends_early = ended - expanded > max(_SLOW_SECONDS, _SLOW * (ended - began))
+        sent, busy = self._outbox.sent_bytes - sent, self._outbox.busy - busy
+        self._part.link = self._part.link.after(ended - began, ended - expanded, busy, sent, self._part.shares.workers)
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         self.mark = replace(
             self.mark, round=self.mark.round + 1, begun=begun, seconds=took,
-            sent=self.mark.sent + self._outbox.sent_bytes - sent,
+            sent=self.mark.sent + sent,
         )  # fmt: skip
 
     def _expand_part(self, until: float, seconds: float) -> None:
@@ -145,7 +145,7 @@ class HostStep:
 
         def is_due() -> bool:
             much = self.mark.expanded - first >= self._all / PARTS or monotonic() - since > seconds
-            return monotonic() > until or (self._part.sends_early and much and self._outbox.is_idle)
+            return monotonic() > until or (self._part.link.is_slow and much and self._outbox.is_idle)
 
         for made in self._ranges.expand(is_due, sums_flow=True):
             flow = total_flow([self.mark.flow or 0, made.flow])

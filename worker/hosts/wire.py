@@ -1,17 +1,21 @@
 """Coded blocks on their way from host to host: outboxes of their makers, the inbox of the host that keeps their range.
 
 A message is a payload (`worker.transport.payload`): [the number of its sender and its own, from 0 on for each pair of
-hosts; the ranges of its blocks; their first keys; how many keys and bytes each has; their bytes]. It says nothing that
-its receiver has to believe: the blocks have checksums, and whoever sent how many messages the coordinator tells.
+hosts, and 1 if the bytes are compressed, else 0; the ranges of its blocks; their first keys; how many keys and bytes
+each has; their bytes]. It says nothing that its receiver has to believe: the blocks have checksums, and whoever sent
+how many messages the coordinator tells.
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from queue import Full, Queue
+from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Layout
@@ -24,25 +28,58 @@ _MESSAGE_BYTES, _WAITING = 1 << 20, 16
 #: So many messages are under way at once: of hosts that send to one at a time, some receive from several and some from
 #: nobody. Smaller messages are over before another thread has begun.
 _SENDERS, _SMALL_BYTES = 8, 1 << 16
+#: The most bytes of the blocks of a message.
+MOST_BYTES = 1 << 28
+#: A link is slow if a round waits for it for this part of its time, and for so many seconds.
+_SLOW, _SLOW_SECONDS = 0.2, 0.1
+#: Messages are compressed where a byte takes the link so many seconds, over the threads of the host. With zstd at its
+#: fastest usual level, foreign keys of the 3x4 tiles and of pancakes of 10 take 0.55 of their bytes, for 6 ns a byte.
+COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
 
 Message = bytes | memoryview
+
+
+class Link(NamedTuple):
+    """The link of a host, as its last round has shown it.
+
+    If it `is_slow`, parts of a layer are sent while the rest is expanded; if it `compresses`, messages are compressed.
+    """
+
+    is_slow: bool = False
+    compresses: bool = False
+
+    def after(self, seconds: float, waited: float, busy: float, sent: int, threads: int) -> "Link":
+        """Return the link after a round of `seconds`.
+
+        It was in use for `sent` bytes for `busy` seconds, for `waited` of which nothing else was left to do.
+        """
+        # Once it counts as slow the waiting is less, by what is done about it.
+        spent, part = (busy, _SLOW / 2) if self.is_slow else (waited, _SLOW)
+        is_slow = spent > max(_SLOW_SECONDS, part * seconds)
+        return Link(is_slow, is_slow and busy * threads > COMPRESSED_SECONDS * sent)
 
 
 class Outbox:
     """Sends blocks to the hosts that keep their ranges, from threads of its own; `owner_of` gives the host of a range.
 
     `send` is called with the number of a host and a message; what it raises is raised by `put` or `flush`. Attributes:
-    `sent`, how many messages each host was sent; `sent_bytes`, of all of them.
+    `sent`, how many messages each host was sent; once `flush` has returned, `sent_bytes` of all of them, and
+    `busy`, the seconds for which any was under way.
     """
 
-    def __init__(self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int) -> None:
-        self._send, self._owner_of, self._me = send, owner_of, me
+    def __init__(
+        self, send: Callable[[int, bytes], None], owner_of: Callable[[int], int], hosts: int, me: int,
+        compresses: bool = False,
+    ) -> None:  # fmt: skip
+        self._send, self._owner_of, self._me, self._compresses = send, owner_of, me, compresses
         self._parts: list[list[tuple[int, Coded]]] = [[] for _ in range(hosts)]
         self._bytes, self.sent = [0] * hosts, [0] * hosts
-        self.sent_bytes = 0
+        self.sent_bytes, self.busy = 0, 0.0
+        self._under_way, self._busy_since = 0, 0.0
         self._error: BaseException | None = None
-        self._given_up, self._lock = False, threading.Lock()
-        self._queue: Queue[tuple[int, bytes] | None] = Queue(_WAITING)
+        self._given_up, self._lock, self._counting = False, threading.Lock(), threading.Lock()
+        #: The owner, number and blocks of each message.
+        self._queue: Queue[tuple[int, int, list[tuple[int, Coded]]] | None] = Queue(_WAITING)
         self._threads = list[threading.Thread]()
 
     @property
@@ -78,14 +115,13 @@ class Outbox:
 
     def _post(self, owner: int) -> None:
         self._raise()
-        message = pack_message(self._me, self.sent[owner], self._parts[owner])
+        following, size = (owner, self.sent[owner], self._parts[owner]), self._bytes[owner]
         self.sent[owner] += 1
-        self.sent_bytes += len(message)
         self._parts[owner], self._bytes[owner] = [], 0
-        if not self._threads or (len(message) > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
+        if not self._threads or (size > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
             self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
             self._threads[-1].start()
-        self._queue.put((owner, message))
+        self._queue.put(following)
 
     def _run(self) -> None:
         while (following := self._queue.get()) is not None:
@@ -93,11 +129,28 @@ class Outbox:
                 return
             # After an error the rest is passed over, so that nobody waits for ever.
             if self._error is None:
+                owner, number, parts = following
                 try:
-                    self._send(*following)
+                    message = pack_message(self._me, number, parts, self._compresses)
+                    with self._counted(len(message)):
+                        self._send(owner, message)
                 except BaseException as error:
                     self._error = error
             self._queue.task_done()
+
+    @contextmanager
+    def _counted(self, size: int) -> Iterator[None]:
+        """Count a message of so many bytes, and the time while any is under way."""
+        with self._counting:
+            self._busy_since = self._busy_since if self._under_way else monotonic()
+            self._under_way += 1
+            self.sent_bytes += size
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._under_way -= 1
+                self.busy += 0.0 if self._under_way else monotonic() - self._busy_since
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -169,13 +222,13 @@ class Inbox:
             self._changed.notify_all()
 
 
-def pack_message(sender: int, number: int, parts: Sequence[tuple[int, Coded]]) -> bytes:
-    """A message with the blocks of some ranges."""
+def pack_message(sender: int, number: int, parts: Sequence[tuple[int, Coded]], compresses: bool = False) -> bytes:
+    """Return a message with the blocks of some ranges."""
     ranges = np.repeat([each for each, _ in parts], [len(coded.counts) for _, coded in parts])
     coded = join_coded([coded for _, coded in parts])
-    return pack_arrays(
-        [np.array([sender, number], dtype=np.int64), ranges, *coded[:3], np.frombuffer(coded.data, "u1")]
-    )
+    data = zstandard.compress(coded.data, _LEVEL) if compresses else coded.data
+    ids = np.array([sender, number, compresses], dtype=np.int64)
+    return pack_arrays([ids, ranges, *coded[:3], np.frombuffer(data, "u1")])
 
 
 def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tuple[int, Coded]]]:
@@ -184,10 +237,23 @@ def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tup
         ids, ranges, firsts, counts, lengths, data = unpack_arrays(message)
     except ValueError as error:
         raise PayloadError(f"a message of another host is not readable: {error}") from error
-    if ids.dtype != np.int64 or ids.shape != (2,):
+    if ids.dtype != np.int64 or ids.shape != (3,) or ids[2] not in (0, 1):
         raise PayloadError("a message of another host is not readable: it does not say whose it is")
-    sender, number = ids.tolist()
+    sender, number, compressed = ids.tolist()
+    if compressed:
+        data = _decompressed(data)
     return sender, number, _split_ranges(ranges, firsts, counts, lengths, data, layout)
+
+
+def _decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the bytes of blocks; `PayloadError` for damaged bytes, or so many that no host would send them."""
+    try:
+        # IMPORTANT: zstandard makes room for as many bytes as the frame says.
+        if zstandard.frame_content_size(data.data) > MOST_BYTES:
+            raise PayloadError("a message of another host is not readable: it is too large")
+        return np.frombuffer(zstandard.decompress(data.data), dtype=np.uint8)
+    except zstandard.ZstdError as error:
+        raise PayloadError(f"a message of another host is not readable: {error}") from error
 
 
 def _split_ranges(
