@@ -114,8 +114,8 @@ class _Watch:
         arrays = answer()
         clock, after = time.monotonic() - began, _seconds(process)
         looking = time.process_time()
-        # What moves is answered by figures of layers, not by a map.
-        fields = {} if task == "host-settle" else of_array(arrays[0])
+        # Of ranges that are cut or move hosts answer keys and figures of layers, not a map.
+        fields = {} if task in ("host-cut", "host-settle") else of_array(arrays[0])
         key = process, task, HostRequest.of(chunk).depth
         told = fields.get("size", 0), fields.get("bytes", 0)
         # A layer may take several rounds, and an answer counts all of them up to now.

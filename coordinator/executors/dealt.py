@@ -1,15 +1,21 @@
-"""The hosts of a run: the ranges and copies that each keeps, and the moves when one of them comes or goes."""
+"""The hosts of a run: the ranges and copies that each keeps, and the moves when one comes or goes, or has too much."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import WorkerError
 
 NOBODY = -1
-#: Ranges move where the fullest host has more than so many times the mean.
-_EVEN = 1.2
+#: Ranges move where the fullest host has more than so many times the mean, until it has no more than so many times.
+_UNEVEN, _EVEN = 1.1, 1.05
+#: A range is too large from two such parts of what a host has on the average; then it is cut into such parts.
+_PARTS = 8
+#: Ranges of each host at most, and of all: each takes a host some time in every layer.
+_MOST_EACH, _MOST = 64, 1 << 12
+_Value = TypeVar("_Value", int, float)
 
 
 @dataclass(frozen=True)
@@ -17,8 +23,9 @@ class Dealt:
     """The hosts of a run, and the number of the host of each range of `partition`.
 
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
-    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were. The hosts
-    in `left` keep no range any more, but were away when they were to drop what they had.
+    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
+    reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
+    more, but were away when they were to drop what they had.
     """
 
     hosts: list[str]
@@ -28,6 +35,7 @@ class Dealt:
     due: list[int] = field(default_factory=list)
     settled: bool = True
     left: list[str] = field(default_factory=list)
+    fresh: list[int] = field(default_factory=list)
 
     def copy_of(self, number: int) -> int:
         """Return the host with the whole copy of a range, or -1."""
@@ -76,24 +84,60 @@ class Dealt:
             load[fullest], load[target] = load[fullest] - 1, load[target] + 1
         return targets
 
-    def evened(self, sizes: Sequence[int]) -> list[int]:
+    def pieces(self, sizes: Sequence[float], parts: int = 0) -> list[int]:
+        """Return in how many pieces to cut each range of these sizes, so that the mean host has about so many `parts`.
+
+        Without `parts` as many as do to even hosts out. Each is 1 where there would be too many ranges.
+        """
+        part = max(1.0, sum(sizes) / ((parts or _PARTS) * len(self.hosts)))
+        pieces = [round(size / part) if size >= 2 * part else 1 for size in sizes]
+        return pieces if sum(pieces) <= min(_MOST, _MOST_EACH * len(self.hosts)) else [1] * len(sizes)
+
+    def cut(self, partition: bytes, pieces: Sequence[int]) -> "Dealt":
+        """The same with each range cut into so many pieces, as `partition` says."""
+        known = {*self.fresh}, {*self.due}
+        fresh, due = (spread([number in each for number in range(len(pieces))], pieces) for each in known)
+        begins = [place for count in pieces for place in range(count)]
+        return replace(
+            self, partition=partition, owners=spread(self.owners, pieces), settled=False,
+            copies=spread(self.copies, pieces) if self.copies else [],
+            due=[number for number, is_due in enumerate(due) if is_due],
+            fresh=[number for number, place in enumerate(begins) if place or fresh[number]],
+        )  # fmt: skip
+
+    def is_uneven(self, sizes: Sequence[float]) -> bool:
+        """Whether the fullest host has too much, where ranges have these sizes."""
+        return max(self._loads(sizes)) * len(self.hosts) > _UNEVEN * sum(sizes)
+
+    def evened(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
         """Return for each range the number of the host that takes it over, or -1, so that hosts have as many keys.
 
-        `sizes` are those of the ranges. The fullest host gives to the emptiest until it has at most `_EVEN` times the
-        mean, or no range is small enough to be of use there.
+        `sizes` are those of the ranges in the last layer, `stored` those in all layers, which move with it. If the
+        fullest host has too much it gives to the emptiest what evens them most for what moves, until it has not, or no
+        range is small enough to be of use there. The square is there so that few ranges move: of the towers of Hanoi
+        those that have least by now get most later.
         """
-        owners, hosts = list(self.owners), range(len(self.hosts))
-        load = [sum(size for size, owner in zip(sizes, owners, strict=True) if owner == host) for host in hosts]
+        targets, load = [NOBODY] * len(self.owners), self._loads(sizes)
+        if not self.is_uneven(sizes):
+            return targets
+        mean = sum(load) / len(load)
         while True:
-            fullest, emptiest = max(hosts, key=load.__getitem__), min(hosts, key=load.__getitem__)
+            fullest, emptiest = load.index(max(load)), load.index(min(load))
             apart = load[fullest] - load[emptiest]
-            fitting = [n for n, owner in enumerate(owners) if owner == fullest and 0 < sizes[n] < apart]
-            if load[fullest] * len(hosts) <= _EVEN * sum(load) or not fitting:
-                break
-            number = min(fitting, key=lambda n: abs(2 * sizes[n] - apart))
-            owners[number] = emptiest
+            mine = (n for n, owner in enumerate(self.owners) if owner == fullest and targets[n] == NOBODY)
+            fitting = [n for n in mine if 0 < sizes[n] < apart]
+            if load[fullest] <= _EVEN * mean or not fitting:
+                return targets
+            number = max(fitting, key=lambda n: min(sizes[n], apart - sizes[n]) ** 2 / (stored[n] + 1))
+            targets[number] = emptiest
             load[fullest], load[emptiest] = load[fullest] - sizes[number], load[emptiest] + sizes[number]
-        return [NOBODY if new == old else new for new, old in zip(owners, self.owners, strict=True)]
+
+    def _loads(self, sizes: Sequence[float]) -> list[float]:
+        """Return what each host has."""
+        load = [0.0] * len(self.hosts)
+        for owner, size in zip(self.owners, sizes, strict=True):
+            load[owner] += size
+        return load
 
     def moved(self, targets: Sequence[int]) -> "Dealt":
         """The same when ranges have moved to `targets`; copies that are at their new owner are due elsewhere."""
@@ -120,6 +164,11 @@ class Dealt:
         copies = copies_of(self.owners, len(self.hosts), known)
         due = {*self.due, *(number for number, copy in enumerate(known) if copy == NOBODY)}
         return replace(self, copies=copies, due=sorted(due) if len(self.hosts) > 1 else [])
+
+
+def spread(values: Sequence[_Value], pieces: Sequence[int]) -> list[_Value]:
+    """Return each value as often as its range has pieces."""
+    return [value for value, count in zip(values, pieces, strict=True) for _ in range(count)]
 
 
 def copies_of(owners: Sequence[int], hosts: int, known: Sequence[int] = ()) -> list[int]:

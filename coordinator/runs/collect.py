@@ -63,7 +63,8 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
     if digest_text(lanes) != record.digest:
         raise ContradictionError(f"layer {depth}: what its hosts give has another digest than what they made")
     store.stage_layer(replace(record, stored_bytes=stored, index=index, hosted=False))
-    store.commit(store.state)
+    # Blocks that were split since the layer was made take more.
+    store.commit(replace(store.state, stored_bytes=store.state.stored_bytes + stored - record.stored_bytes))
 
 
 def _forget(store: RunStore, keepers: Keepers) -> list[str]:

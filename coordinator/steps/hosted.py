@@ -17,6 +17,7 @@ from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers, goes_on
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.base import MovedError, require_base
+from hakoiri.coordinator.steps.evening import Evening
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.puzzles.errors import Step, counted
@@ -39,8 +40,6 @@ _RANGES = 16
 _LEAST_SECONDS = 5.0
 #: Short layers do not ask Redis each time who has come or is to leave.
 _LOOK_SECONDS = 1.0
-#: Bytes of layers that move in a second: 121 MB took 1.7 s on one machine, and links and disks may be slower.
-_MOVED_BYTES = 20_000_000
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
 
@@ -59,13 +58,11 @@ class Hosting:
     def __init__(self, session: Session, keepers: Keepers) -> None:
         self._session, self._store, self._keepers = session, session.store, keepers
         self._moving = Moving(session.store, keepers, session.observer.note)
+        self._evening = Evening(session.store, keepers, self._moving)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
         self._seconds, self._looked = 0.0, 0.0
-        #: The size of each range of the last layer, where it is known, and how long the slowest host took longer than
-        #: the mean since ranges were moved last.
-        self._sizes, self._behind = list[int](), 0.0
 
     @classmethod
     def begun(cls, session: Session, base: RunStore | None) -> "Hosting":
@@ -145,9 +142,11 @@ class Hosting:
     def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
-        if monotonic() > self._looked + _LOOK_SECONDS and self._keepers.base is None:
-            self._let_come_and_go()
-            self._looked = monotonic()
+        if self._keepers.base is None:
+            if monotonic() > self._looked + _LOOK_SECONDS:
+                self._let_come_and_go()
+                self._looked = monotonic()
+            self._evening.even_out()
         work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
@@ -156,7 +155,7 @@ class Hosting:
             self._moving.copy_layer(depth)
             self._store.stage_layer(record)
         self._note(depth, told, merged)
-        self._weigh(told, merged)
+        self._evening.weigh(told, merged)
         return record
 
     def _let_come_and_go(self) -> None:
@@ -170,28 +169,8 @@ class Hosting:
                 self._moving.drain(host, joining)
         joining = [host for host in joining if host not in self._keepers.dealt.hosts]
         if joining and (self._seconds > _LEAST_SECONDS or NOBODY in dealt.copies):
+            self._evening.cut_for(len(self._keepers.dealt.hosts) + len(joining))
             self._moving.admit(joining)
-        self._even_out()
-
-    def _weigh(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
-        """Take down how even the hosts were in a layer."""
-        seconds, dealt = [answer.seconds for answer in told.values()], self._keepers.dealt
-        self._behind += max(seconds) - sum(seconds) / len(seconds)
-        sizes = {
-            n: size for host in dealt.hosts for n, size in zip(dealt.owned(host), merged[host].sizes, strict=False)
-        }
-        self._sizes = [sizes[number] for number in sorted(sizes)] if len(sizes) == len(dealt.owners) else []
-
-    def _even_out(self) -> None:
-        """Move ranges where hosts are uneven, as soon as that has cost as long as the move is to take.
-
-        So it costs at most twice what whoever knew all layers to come would pay.
-        """
-        targets = self._keepers.dealt.evened(self._sizes) if self._sizes else []
-        moved = sum(target != NOBODY for target in targets)
-        if moved and self._behind * _MOVED_BYTES > self._store.state.stored_bytes * moved / len(targets):
-            self._moving.even_out(targets)
-            self._sizes, self._behind = [], 0.0
 
     def _made(
         self, depth: Depth, expanded: int

@@ -1,8 +1,10 @@
-"""Ranges that change hands: copies of finished layers, hosts that leave a run, hosts that take over from copies."""
+"""Ranges that change hands or are cut: copies of layers, hosts that leave a run, hosts that take over from copies."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Keepers
 from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
 from hakoiri.storage.layers.store import RunStore
@@ -18,6 +21,7 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostSent, read_answer
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
 #: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
@@ -43,7 +47,7 @@ class Moving:
             due = {*dealt.due}
             self._send([copy if number in due else NOBODY for number, copy in enumerate(dealt.copies)])
         if dealt.due or not dealt.settled:
-            self._record(replace(dealt, due=[], settled=True))
+            self._record(replace(dealt, due=[], fresh=[], settled=True))
 
     def begin_copies(self) -> None:
         """Record that a run without copies is to have them; `settle` makes them."""
@@ -72,6 +76,25 @@ class Moving:
         if moved:
             self._note(f"moving {_ranges(moved)} to {', '.join(hosts)}")
             self._move(joined, targets, joined.moved(targets))
+
+    def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
+        """Have ranges cut in so many pieces with as many keys of layer `depth` each; return how many there are now."""
+        dealt, layout = self._keepers.dealt, self._store.layout
+        ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in dealt.hosts})
+        answers = [arrays for (arrays,) in self._keepers.pool.insist("the cutting of ranges", ask).values()]
+        if not all(layout.holds(keys) for keys in answers):
+            raise PayloadError("the answer of a host is not readable: it cuts ranges at no keys")
+        before = Partition.unpack(dealt.partition, layout).cuts
+        after = Partition(layout, tuple(sorted({*before, *chain.from_iterable(map(ints, answers))})))
+        found = [bisect_left(after.cuts, cut) + 1 for cut in before]
+        there = [end - begin for begin, end in pairwise([0, *found, after.ranges])]
+        if any(count > most for count, most in zip(there, pieces, strict=True)):
+            raise PayloadError("the answer of a host is not readable: it cuts ranges in too many pieces")
+        if after.ranges > len(there):
+            self._note(f"cutting {_ranges([n for n, count in enumerate(there) if count > 1])}, too large for a host")
+            self._record(dealt.cut(after.packed, there))
+            self.settle()
+        return there
 
     def even_out(self, targets: list[int]) -> None:
         """Have ranges move to these hosts of the run."""
@@ -173,10 +196,12 @@ class Moving:
 
     def _place(self, first: Depth, last: Depth) -> None:
         """Have hosts put layers where they belong; all together have what the records of the layers say."""
-        hosts = self._keepers.dealt.hosts
+        dealt = self._keepers.dealt
+        hosts = dealt.hosts
 
         def work() -> dict[str, list[Array]]:
-            return self._keepers.ask("host-settle", last, {host: {"first": first} for host in hosts})
+            fields = {"first": first, "fresh": dealt.fresh}
+            return self._keepers.ask("host-settle", last, {host: {**fields} for host in hosts})
 
         answers = self._keepers.pool.insist(f"moving of {_named(first, last)}", work)
         sizes, lanes = np.zeros(last - first + 1, dtype=np.uint64), [NOTHING] * (last - first + 1)

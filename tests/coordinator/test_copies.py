@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors import dealt as dealt_module
 from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.coordinator.steps import hosted
+from hakoiri.coordinator.steps import evening, hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
@@ -33,6 +32,7 @@ from tests.support.near_hosts import (
     Killed,
     NearHosts,
     Notes,
+    always_even,
     assert_as_a_plain_search,
     driven,
     near_hosts,
@@ -176,6 +176,8 @@ def test_hosts_that_come_later_share_long_layers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
+    # Afterwards none moves.
+    monkeypatch.setattr(evening, "_MOVE_SECONDS", 1e9)
     options = options_of(search)
     directory, hosts.copies, hosts.chosen = new_run(tmp_path, options), copies, ["a", "b"][:copies]
     lost = Counter[str]()
@@ -254,7 +256,7 @@ def test_blocks_settle_in_many_commits(
     monkeypatch.setattr(Copies, "settle", settle_and_say)
     hosts.lose("b")
     assert driven(directory, resources, Notes()).status == "complete"
-    assert len(commits) > 40
+    assert len(commits) > 20
     assert_as_a_plain_search(directory, options, hosts)
 
 
@@ -313,8 +315,7 @@ def test_ranges_move_to_hosts_that_have_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """However little that is, and whoever is lost meanwhile."""
-    monkeypatch.setattr(hosted, "_MOVED_BYTES", 1 << 60)
-    monkeypatch.setattr(dealt_module, "_EVEN", 1.0)
+    always_even(monkeypatch)
     options, notes, lost = options_of(search), Notes(), Counter[str]()
     directory, hosts.copies = new_run(tmp_path, options), copies
 
@@ -326,10 +327,8 @@ def test_ranges_move_to_hosts_that_have_less(
 
     hosts.then = lose
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
-    moved = any(text.endswith("to hosts that have less to do") for text in notes.texts)
-    # The first layers of these have the greatest keys, so that one range has nearly all that come later.
-    assert moved != (search[1] == "high")
-    assert (len(lost) == 3) == moved
+    assert any(text.endswith("to hosts that have less to do") for text in notes.texts)
+    assert len(lost) == 3
     assert_as_a_plain_search(directory, options, hosts)
 
 
@@ -376,7 +375,7 @@ def test_who_has_left_drops_its_part_when_it_is_back(
 def test_ranges_move_until_no_host_has_much_more_than_others(hosts: int, sizes: list[int], random: Random) -> None:
     names, owners = [f"host-{number}" for number in range(hosts)], [random.randrange(hosts) for _ in sizes]
     before = Dealt(names, b"", owners)
-    targets = before.evened(sizes)
+    targets = before.evened(sizes, [random.randrange(10) for _ in sizes])
     after = before.moved(targets).owners
 
     def fullest(of: list[int]) -> int:

@@ -12,8 +12,8 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors import dealt, opening
 from hakoiri.coordinator.executors import hosts as executors_hosts
-from hakoiri.coordinator.executors import opening
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs import collect, verify
@@ -22,7 +22,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import hosted
+from hakoiri.coordinator.steps import evening, hosted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.registry import PUZZLES
@@ -186,6 +186,16 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
     resources = MANNERS["durable"].take(monkeypatch, layout)
     monkeypatch.setattr(driving, "open_context", context)
     return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
+
+
+def always_even(monkeypatch: pytest.MonkeyPatch, parts: int = 8) -> None:
+    """Have ranges cut and moved before each layer, however little that brings; cut where there are so many parts."""
+    for name in ("_MOVE_SECONDS", "_LAYER_SECONDS", "_PATIENCE"):
+        monkeypatch.setattr(evening, name, 0.0)
+    monkeypatch.setattr(evening, "_MOVED_BYTES", 1 << 60)
+    monkeypatch.setattr(evening, "_waited", lambda answers: 1.0)
+    for name, value in (("_UNEVEN", 1.0), ("_EVEN", 1.0), ("_PARTS", parts)):
+        monkeypatch.setattr(dealt, name, value)
 
 
 def driven(directory: Path, resources: Resources, notes: Notes, until: int | None = None) -> State:

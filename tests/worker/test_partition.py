@@ -68,6 +68,29 @@ def test_every_key_falls_into_the_range_that_holds_it(
         assert all(low <= key < high for key in ints(scattered[begin:end]))
 
 
+@given(samples(), st.integers(1, 8), st.integers(2, 8))
+def test_a_range_is_cut_between_its_bounds(drawn: tuple[Layout, list[Key]], ranges: int, pieces: int) -> None:
+    """As hosts cut theirs: by the keys that they have of it."""
+    layout, sample = drawn
+    before = partition_by(layout.pack(sample), ranges)
+    cuts, keys = {*before.cuts}, sorted({*sample})
+    for low, high in map(before.bounds, range(before.ranges)):
+        mine = [key for key in keys if low <= key < high]
+        found = partition_by(layout.pack(mine), pieces).cuts
+        assert len(found) < pieces
+        assert all(low < cut < high for cut in found)
+        assert not cuts & {*found}
+        cuts |= {*found}
+        # Words of bitmaps are not divided, so pieces of keys far apart are as even as 64 keys allow.
+        sizes = [sum(begin <= key < end for key in mine) for begin, end in pairwise([low, *found, high])]
+        assert max(sizes) <= -(-len(mine) // pieces) + 64
+    after = Partition(layout, tuple(sorted(cuts)))
+    assert Partition.unpack(after.packed, layout) == after
+    _, ends = scatter(layout.pack(keys), after.table)
+    bounds = [after.bounds(number) for number in range(after.ranges)]
+    assert np.diff([0, *ends]).tolist() == [sum(low <= key < high for key in keys) for low, high in bounds]
+
+
 @given(samples(), st.integers(1, 40))
 def test_a_partition_survives_its_record(drawn: tuple[Layout, list[Key]], ranges: int) -> None:
     layout, sample = drawn

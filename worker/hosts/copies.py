@@ -2,26 +2,29 @@
 
 send:    own blocks of some ranges and layers -> messages -> the receiver's copies, a store beside that of its part
 adopt:   copies of ranges that are own now -> the part's store
+cut:     blocks that reach into a range that was cut off -> one block on either side, in both stores
 """
 
 import shutil
 import threading
 import zlib
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.layers.blocks import Block, Coded, count_of, is_sound, join_blocks
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, is_sound, join_blocks, join_coded
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import begin_books
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Manifest, State
-from hakoiri.storage.names import BLOCKS, LAYERS, number_key, split_block_key
+from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
@@ -72,9 +75,11 @@ class Copies(RunStore):
     def settle(self, own: RunStore, request: HostRequest) -> Array:
         """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
 
-        What is to be neither is dropped. Return [size, two lanes of the digest] of each layer of the part, as uint64.
-        Raises `DamagedError`.
+        What is to be neither is dropped, and blocks that reach into ranges in `request.fresh` are split. Return [size,
+        two lanes of the digest] of each layer of the part, as uint64. Raises `DamagedError`.
         """
+        if request.fresh:
+            self._split(own, request)
         mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
         records, left = list[LayerRecord](), list[bytes]()
 
@@ -110,6 +115,43 @@ class Copies(RunStore):
             records.append(layer.record)
         commit(request.depth)
         return np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64)
+
+    def _split(self, own: RunStore, request: HostRequest) -> None:
+        """Split blocks that reach into ranges that were cut off, own ones and copies; durable."""
+
+        def commit() -> None:
+            own.commit(own.state)
+            self.finish()
+
+        for depth in range(request.first, request.depth + 1):
+            layer, is_split = _OwnLayer(own, depth), False
+            for name, coded in _parted(own, depth, request):
+                is_split = True
+                layer.remove(name)
+                for block in coded.blocks(depth):
+                    layer.add(block_key(depth, block.first, own.layout.bytes), bytes(block.value))
+            if is_split:
+                layer.stage()
+            for _, coded in _parted(self, depth, request):
+                self.stage_blocks(depth, coded)
+            if own.staged_bytes + self.staged_bytes > self._most_staged:
+                commit()
+        commit()
+
+
+def _parted(store: RunStore, depth: Depth, request: HostRequest) -> Iterator[tuple[bytes, Coded]]:
+    """The names of the blocks of a layer that reach into ranges that were cut off, and the blocks for each instead."""
+    cuts, firsts, layout = request.cuts.cuts, store.first_keys(depth), store.layout
+    for number in request.fresh:
+        place = bisect_left(firsts, cuts[number - 1]) - 1
+        # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
+        if place >= 0 and bisect_right(cuts, firsts[place]) == number - 1:
+            (block,) = store.coded(depth, firsts[place : place + 1])
+            keys = store.decode(block)
+            ends = lower_bounds(keys, layout.pack(cuts[each - 1] for each in request.fresh))
+            parts = [code_keys(depth, part) for part in np.split(keys, ends) if len(part)]
+            if len(parts) > 1:
+                yield block_key(depth, block.first, layout.bytes), join_coded(parts)
 
 
 class _OwnLayer:

@@ -117,6 +117,7 @@ class Host:
                 "host-keep": lambda: part.keep(request, session),
                 "host-back": lambda: part.back(request, session),
                 "host-merge": lambda: part.merge(request, session),
+                "host-cut": lambda: part.cut(request),
                 "host-send": lambda: part.send(request, session),
                 "host-receive": lambda: part.receive(request, session),
                 "host-settle": lambda: part.settle(request),

@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.order import is_increasing, slice_between, sort_keys
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
@@ -35,11 +35,12 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
 from hakoiri.worker.hosts.wire import Link
 from hakoiri.worker.hosts.within import Within, moves_within
+from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.depots import Depots
 
-#: Keys of a layer that are expanded to plan the step.
+#: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 _SAMPLED = 2_048
 #: A layer whose own keys take so long to expand is made by one thread: to hand 16 ranges out takes two milliseconds.
 _SHORT_SECONDS = 0.002
@@ -155,6 +156,17 @@ class Part:
         step.close(clear=True)
         self._step = None
         return [as_array(asdict(figures))]
+
+    def cut(self, request: HostRequest) -> list[Array]:
+        """The keys that cut own ranges in `request.pieces` with about as many keys of layer `request.depth` each."""
+        layer, found = self.layer(request.depth), list[Key]()
+        for number in sorted(request.mine):
+            pieces, (low, high) = request.pieces[number], request.cuts.bounds(number)
+            step = max(1, layer.at_most(low, high) // (_SAMPLED * pieces))
+            keys = [keys[::step] for keys in layer.between(low, high)] if pieces > 1 else []
+            if keys:
+                found += partition_by(np.concatenate(keys), pieces).cuts
+        return [self.store.layout.pack(found)]
 
     def send(self, request: HostRequest, session: str) -> list[Array]:
         """Send own blocks to the hosts that are to keep them, too; take in theirs from now on."""

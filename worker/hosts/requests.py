@@ -16,12 +16,12 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Answer = TypeVar("_Answer")
-#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; send blocks to other
-#: hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check layers; make one again by
-#: the reference rules, and say what it is; let go.
+#: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
+#: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
+#: layers; make one again by the reference rules, and say what it is; let go.
 HOST_TASKS = (
-    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-send", "host-receive", "host-settle",
-    "host-index", "host-give", "host-find", "host-check", "host-derive", "host-compare", "host-leave",
+    "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-cut", "host-send", "host-receive",
+    "host-settle", "host-index", "host-give", "host-find", "host-check", "host-derive", "host-compare", "host-leave",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
@@ -40,7 +40,8 @@ class HostRequest:
     `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
     merged is committed every `commit_seconds`.
     Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1. Where
-    these layers are checked, `sample` keys of each are chosen by `seed`.
+    these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut in `pieces`; blocks may
+    still reach into those in `fresh`, which were cut off the ranges before them.
     `last` says that no other layer is made again by the rules.
     Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
     """
@@ -66,6 +67,8 @@ class HostRequest:
     sample: int = 0
     base: dict[str, Any] = field(default_factory=dict)
     last: bool = False
+    pieces: list[int] = field(default_factory=list)
+    fresh: list[int] = field(default_factory=list)
 
     @property
     def cuts(self) -> Partition:
@@ -108,7 +111,7 @@ class HostRequest:
             ranges = found.cuts.ranges
         except (TypeError, KeyError, LookupError) as error:
             raise PayloadError(f"a request is not readable: {error}") from error
-        lists = (found.depots, found.owners, found.expected, found.copies, found.targets)
+        lists = (found.depots, found.owners, found.expected, found.copies, found.targets, found.pieces, found.fresh)
         if not all(type(each) is int for values in lists for each in values):
             raise PayloadError("a request is not readable: its lists hold other things than numbers")
         hosts = len(found.hosts)
@@ -116,11 +119,13 @@ class HostRequest:
             raise PayloadError("a request is not readable: it is for none of its hosts")
         if not all(-1 <= each < hosts for each in (*found.copies, *found.targets)):
             raise PayloadError("a request is not readable: it names none of its hosts")
-        if {ranges} != {len(found.owners), *(len(each) for each in (found.copies, found.targets) if each)}:
+        of_ranges = (found.copies, found.targets, found.pieces)
+        if {ranges} != {len(found.owners), *(len(each) for each in of_ranges if each)}:
             raise PayloadError("a request is not readable: its ranges are not those of its hosts")
         if (
             not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
-            or min(found.memory, found.round, *found.expected, 0) < 0
+            or min(found.memory, found.round, *found.expected, *found.pieces, 0) < 0
+            or not all(0 < number < ranges for number in found.fresh)
             or not (0 <= found.sample <= _MOST_SAMPLE and 0 <= found.seed < _MOST_SEED)
         ):
             raise PayloadError("a request is not readable: a number of it is out of bounds")
@@ -172,7 +177,8 @@ class HostMerged:
     """What a host says of its part of a layer, which is committed.
 
     `spilled` are the bytes that it had on disk meanwhile, `received` those of messages, for which it `waited` so many
-    seconds. `sizes` has the size of each own range, in order; it is empty where some were merged in an earlier attempt.
+    of the `seconds` that it took. `sizes` has the size of each own range, in order; it is empty where some were merged
+    in an earlier attempt.
     """
 
     size: int
@@ -182,6 +188,7 @@ class HostMerged:
     spilled: int
     received: int
     waited: float
+    seconds: float
     sizes: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -174,6 +174,7 @@ class HostStep:
 
         What was merged last is staged in the end, not committed.
         """
+        began = monotonic()
         self._await(expected)
         spilled, first, committed = self._spill.stored_bytes, self.mark.merged, monotonic()
         held = HeldKeys(self._part.shares.layer_bytes)
@@ -193,17 +194,19 @@ class HostStep:
         self._stage_merged()
         record = self.mark.finished(0, None)
         made = record.size, record.goals, record.digest, record.stored_bytes
-        told = HostMerged(*made, spilled, self._received, self._waited, [] if first else sizes)
+        took = monotonic() - began
+        told = HostMerged(*made, spilled, self._received, self._waited, took, [] if first else sizes)
         return told, held.pieces
 
     def compare(self, expected: list[int]) -> HostMerged:
         """The figures of the layer as it would be merged."""
+        began = monotonic()
         self._await(expected)
         for pieces in self._ranges.merge(0, lambda: False):
             for piece in pieces:
                 self.mark = self.mark.plus(piece.summary, 0, 0)
-        made = self.mark.finished(0, None)
-        return HostMerged(made.size, made.goals, made.digest, 0, 0, self._received, self._waited)
+        made, took = self.mark.finished(0, None), monotonic() - began
+        return HostMerged(made.size, made.goals, made.digest, 0, 0, self._received, self._waited, took)
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""
