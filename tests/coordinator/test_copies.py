@@ -16,7 +16,7 @@ from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.coordinator.steps import evening, hosted
+from hakoiri.coordinator.steps import hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
@@ -176,8 +176,6 @@ def test_hosts_that_come_later_share_long_layers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(hosted, "_LEAST_SECONDS", -1.0)
-    # Afterwards none moves.
-    monkeypatch.setattr(evening, "_MOVE_SECONDS", 1e9)
     options = options_of(search)
     directory, hosts.copies, hosts.chosen = new_run(tmp_path, options), copies, ["a", "b"][:copies]
     lost = Counter[str]()

@@ -174,6 +174,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         # Each byte is compressed that takes any time.
         monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
+        # No range moves because the machine is busy.
+        monkeypatch.setattr(evening, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, opening, verify):
             monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found))
