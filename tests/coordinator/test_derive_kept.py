@@ -65,8 +65,8 @@ def test_hosts_make_their_layers_again(directory: Path, hosts: NearHosts) -> Non
     kept = verified(directory)
     assert kept.faults == []
     assert hosts.asked["host-derive"] > hosts.asked["host-compare"] > 3 * DEPTH
-    # At most the first of their layers, which the last one at home leads to.
-    assert hosts.asked["host-give"] <= 3
+    # At most the first of their layers, which the last one at home leads to, in one block or a few of each host.
+    assert hosts.asked["host-give"] <= 6
     collect_run(directory, "", Control(), SilentObserver())
     assert verified(directory).checked == kept.checked
 
