@@ -1,1 +1,1 @@
-"""What is done to one chunk: expand, sort, unique and merge kernels, graph searches, and the RQ worker around them."""
+"""The work on one chunk: kernels to expand, sort and merge, searches of graphs, and the RQ worker that runs them."""

@@ -14,7 +14,7 @@ from hakoiri.worker.parent import end_with
 from hakoiri.worker.warm import load_all_kernels
 
 _BOARD = "AABB/AACC/DE../FGHH/FGII"
-#: Beside each puzzle as it is without options: those with which it has kernels of its own, mostly for longer keys.
+#: Built-in puzzles with the options that give them kernels of their own, mostly for longer keys.
 _MORE = (
     PuzzleSpec("gap", {"ranks": "3"}),
     PuzzleSpec("gap", {"ranks": "5"}),
@@ -35,8 +35,8 @@ _MORE = (
 
 
 def compile_all() -> None:
-    """Compile on all processors what is not compiled yet, with a progress bar; nothing to do takes a second."""
-    # Gap alone takes nearly half of the time.
+    """Compile all kernels that are not in the cache, on all processors, with a progress bar."""
+    # Gap first: it takes nearly half of the time.
     names = sorted(PUZZLES, key=lambda name: name != "gap")
     specs = [*(PuzzleSpec(name, start=_BOARD if name == "sliding" else None) for name in names), *_MORE]
     missing = [spec for spec in specs if not is_compiled(partial(_load, spec))]
@@ -48,8 +48,10 @@ def compile_all() -> None:
 
 
 def _processes() -> ProcessPoolExecutor:
-    """One on each processor. They wait for work at a pipe that they hold open themselves: a kill of this process alone
-    would not end them."""
+    """Return a pool with a process per core; each ends with this process.
+
+    A worker waits on a pipe that it holds open itself, so a kill of this process alone would not end it.
+    """
     cores = len(os.sched_getaffinity(0))
     return ProcessPoolExecutor(cores, get_context("spawn"), initializer=end_with, initargs=(os.getpid(),))
 

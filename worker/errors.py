@@ -1,4 +1,4 @@
-"""What can go wrong between a coordinator, Redis and the workers.
+"""The errors between a coordinator, Redis and the workers.
 
 WorkerError (HakoiriError)
 ├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
@@ -27,23 +27,23 @@ class RedisUnavailableError(WorkerError, ConnectionError):
 
 
 class RedisRefusedError(WorkerError, PermissionError):
-    """Redis answers, but not to us."""
+    """Redis answers, but refuses the login or the command."""
 
 
 class PayloadError(WorkerError, ValueError):
-    """A payload is damaged or not one of ours."""
+    """A payload is damaged, or was not made by Hakoiri."""
 
 
 class DepotLostError(PayloadError):
-    """A data Redis does not answer, or is not known: what lay there must be made again."""
+    """A data Redis is unknown or does not answer: its contents must be computed again."""
 
 
 class TaskError(WorkerError):
-    """A task failed of itself; another attempt would fail again."""
+    """A task failed by itself; another attempt would fail again."""
 
 
 def refusing(read: Callable[[_Told], _Read]) -> Callable[[_Told], _Read]:
-    """A function that takes to pieces what a worker says, and raises `PayloadError` where that has another shape."""
+    """Wrap a function that decodes a worker's reply, so that it raises `PayloadError` for one of another shape."""
 
     @wraps(read)
     def read_or_refuse(told: _Told) -> _Read:

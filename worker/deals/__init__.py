@@ -1,1 +1,1 @@
-"""Deals of any puzzle: what is asked of a solver and of a walk, and both by the puzzle's moves alone."""
+"""Deals of any puzzle: a solver and a walk that need only the puzzle's moves, with their requests and results."""

@@ -1,7 +1,8 @@
 """One leg of a hunt for hard deals: a walk from a deal by simulated annealing, a pure function of its request.
 
-What makes a deal hard is one of `OBJECTIVES`: the positions that it leads to, its least moves to the goal, or the depth
-of its last layer. The walk is counted in positions generated, never in seconds, so that every machine walks the same.
+The objective is one of `OBJECTIVES`: the number of positions reachable from a deal, its least moves to the goal, or the
+depth of its last layer. The length of a walk is counted in positions generated, not in seconds, so that every machine
+walks the same.
 """
 
 import math
@@ -21,22 +22,22 @@ Objective = Literal["positions", "moves", "depth"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 _MILLIONTHS = 1_000_000
 _WORD = 1 << 64
-#: A deal counts as so many positions at least: the time that looking at one takes.
+#: The fewest positions that a deal counts as: they stand for the constant cost of a deal.
 _LEAST_POSITIONS = 1_000
 
 
 def score_of(figures: DealFigures, objective: Objective) -> int:
-    """What is maximised."""
+    """Return the value to be maximised; -1 if it is unknown."""
     value: int | None = getattr(figures, objective)
     return -1 if value is None else value
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A walk that is asked for.
+    """A request for a walk.
 
-    It sets out from `deal` and ends when `work` positions are generated. Deals of `cap` positions or more are passed
-    over. Of the best deal met all figures are found out if its score is more than `above`.
+    It starts from `deal` and ends when `work` positions are generated. Deals of `cap` positions or more are skipped.
+    All figures of the best deal are computed if its score is more than `above`.
     """
 
     deal: str
@@ -50,7 +51,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class WalkResult:
-    """Where a walk ended, the best deal that it met, both with their scores, and what it cost."""
+    """The last deal and the best deal of a walk, both with their scores, and the cost."""
 
     deal: str
     score: int
@@ -84,7 +85,7 @@ def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
 
 @dataclass(frozen=True)
 class _ScoredDeal:
-    """A deal, its score, -1 for one that is passed over, and the positions that it took to know it."""
+    """A deal, its score (-1 if it is skipped), and the number of positions generated to find it."""
 
     deal: str
     score: int
@@ -101,12 +102,12 @@ def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _ScoredDeal:
 
 
 def _worth(looked: _ScoredDeal, leg: Leg) -> float:
-    """In the units of temperatures: logarithms of positions, or moves."""
+    """Return the score of a deal in the units of temperatures: logarithms of positions, or moves."""
     return math.log(max(1, looked.score)) if leg.objective == "positions" else looked.score
 
 
 def request(leg: Leg) -> list[NDArray[Any]]:
-    """What the task ``hunt`` is sent (`worker.tasks`)."""
+    """Return the request of the task ``hunt`` (`worker.tasks`) as arrays."""
     return [packed(asdict(leg) | {"temperature": round(leg.temperature * _MILLIONTHS) / _MILLIONTHS})]
 
 
@@ -117,7 +118,7 @@ def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
 
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> WalkResult:
-    """The result of the task ``hunt``."""
+    """Return the result of the task ``hunt``."""
     fields = unpacked(result[0])
     figures = None if fields["figures"] is None else DealFigures(**fields["figures"])
     return WalkResult(**fields | {"figures": figures})

@@ -1,10 +1,10 @@
 """All older keys of a directed search, in sorted segments that are merged geometrically.
 
 A move of a directed puzzle may lead to any older layer, so each new layer is compared with all keys older than U(N).
-Looking through every old layer would cost layers x configurations; here a segment is merged with the one before it as
-soon as that is less than twice as large, as a log-structured merge tree does, so that there are about log2(N) segments
-and each key is merged about log2(N) times. Segments live in memory while they fit their share of the budget; then they
-go to the store's ``closed`` database, where they survive an interruption. A layer in no segment on disk is its own.
+Reading every old layer would cost layers x configurations. Instead, a segment is merged with the one before it as soon
+as that is less than twice as large, as in a log-structured merge tree. So there are about log2(N) segments, and each
+key is merged about log2(N) times. Segments are in memory while they fit their share of the budget. Then they go to the
+store's ``closed`` database, where they survive an interruption. A layer in no segment on disk is a segment itself.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
 @dataclass(frozen=True)
 class _Segment:
-    """A segment on disk: its number in the database, how many keys it has, the CRC-32 of the names of its blocks."""
+    """A segment on disk: its number in the database, its number of keys, the CRC-32 of the names of its blocks."""
 
     number: int
     size: int
@@ -38,9 +38,9 @@ class ClosedSet:
     def __init__(
         self, store: RunStore, depth: Depth, shares: Shares, merged_at_once: int, commit: Callable[[], None]
     ) -> None:
-        """`commit` makes what is staged durable, with the state that belongs to it, or raises where work is to stop.
+        """`commit` makes everything staged durable, with the state that belongs to it, or raises if work is to stop.
 
-        On disk `merged_at_once` keys are merged at a time.
+        `merged_at_once` keys are merged at a time on disk.
         """
         self._store, self._commit = store, commit
         # Merging two segments takes twice their memory for a moment.
@@ -67,7 +67,7 @@ class ClosedSet:
         return [*stored, *(HeldLayer([keys]) for keys in self._held)]
 
     def add(self, depth: Depth, layer: Layer) -> None:
-        """Layer `depth` joins the older ones; it is in the store."""
+        """Add layer `depth`, which is in the store, to the older ones."""
         if not layer.size:
             return
         if layer.size * self._store.layout.bytes > self._share:
@@ -80,7 +80,7 @@ class ClosedSet:
             self._put_away(depth, [])
 
     def _put_away(self, depth: Depth, more: list[Layer]) -> None:
-        """Write the segments in memory and `more` to disk as one, with those there that are not twice as large."""
+        """Merge the segments in memory, `more`, and the stored segments less than twice as large into one on disk."""
         merged = [*(HeldLayer([keys]) for keys in self._held), *more]
         size = sum(layer.size for layer in merged)
         sources: list[Layer] = list(merged)
@@ -100,7 +100,7 @@ class ClosedSet:
         self._commit()
 
     def _write(self, number: int, sources: list[Layer]) -> int:
-        """Merge `sources` into a segment on disk, a key range at a time; the index of its blocks."""
+        """Merge `sources` into a segment on disk, a key range at a time; return the index of its blocks."""
         largest = max(sources, key=lambda layer: layer.size)
         total = sum(layer.size for layer in sources)
         low = index = 0
@@ -127,7 +127,7 @@ class ClosedSet:
         }
 
     def _sweep(self) -> None:
-        """Erase what a kill in the middle of a merge left behind: segments that the record does not know."""
+        """Erase segments that are not in the record: remains of a kill during a merge."""
         known = {segment.number for segment in self._segments}
         stray = {int.from_bytes(name[:4], "big") for name in self._store.names(CLOSED)} - known
         for number in stray:

@@ -1,4 +1,4 @@
-"""What lies in each key range of a layer in the making: bitmaps, arrays, coded blocks, and spill files beyond that."""
+"""The keys found for each range of a layer under way: in bitmaps, arrays, coded blocks, and spill files."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -19,17 +19,17 @@ from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import Bitmap, Put, RangeInput, bitmap_for, code_found
 from hakoiri.worker.tasks import Array
 
-#: Keys sampled for each piece of a range that is cut again.
+#: Keys sampled for each piece of a range that is divided again.
 _SAMPLE_PER_PIECE = 64
-#: What an array takes besides its keys.
+#: Memory of an array besides its keys.
 _PART_BYTES = 150
-#: Threads for each bitmap of all ranges: to set bits takes a third of what it takes to expand, and more of one bitmap
-#: stays in the cache than of two.
+#: Threads per bitmap of the whole key range: setting bits takes a third of the time of expanding, and more of one
+#: bitmap stays in the cache than of two.
 _SHARED_BY = 2
-#: With so many words of all of these for each successor it takes longer to put them together than to hand
-#: successors from range to range (measured: docs/measurements.md).
+#: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
+#: handing successors from range to range (measured: docs/measurements.md).
 _WHOLE_WORDS = 0.5
-#: Keys of a sample may miss this part of the span of all at either end.
+#: Bitmaps extend beyond a sample by this part of its span at either end, for keys that it misses.
 _MARGIN = 32
 
 
@@ -38,8 +38,8 @@ class Exchange:
 
     Blocks of ranges that are `away`, at other hosts, go to `send` at once.
 
-    Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, that of each whose keys are dense;
-    `whole`, in their place, some bitmaps of all ranges; `held_bytes`, of the arrays in memory.
+    Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, one for each range with dense keys;
+    `whole`, in their place, bitmaps of the whole key range; `held_bytes`, the size of the arrays in memory.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Exchange:
         self.held_bytes = 0
 
     def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int, spare: Sequence[Words] = ()) -> bool:
-        """Use bitmaps where some `expected` keys are dense that lie as those of a sorted sample do.
+        """Use bitmaps where about `expected` keys, distributed like a sorted sample, are dense.
 
-        Whether all stay in memory, in `room` bytes: else those under way must fit, one for each of the `threads`.
-        Bitmaps of all ranges are `spare` ones that another exchange has `emptied`, as far as they are so long.
+        Return whether all fit in `room` bytes; otherwise those in use must fit, one for each of `threads`. Bitmaps of
+        the whole key range reuse the `spare` ones that another exchange has `emptied`, if these are long enough.
         """
         if sample.ndim > 1 or not len(sample):
             return True
@@ -80,7 +80,7 @@ class Exchange:
         return needed <= room
 
     def add(self, keys: Keys, ends: Array) -> None:
-        """Take in keys that lie together by range; `ends` says where each range ends."""
+        """Add keys that are grouped by range; `ends` are the ends of the ranges."""
         begin = 0
         for number, end in enumerate(ends.tolist()):
             if end > begin:
@@ -89,15 +89,15 @@ class Exchange:
             begin = end
 
     def put(self, number: int, coded: Coded) -> None:
-        """Take in blocks of a range; any thread may."""
+        """Add blocks of a range. Thread-safe."""
         if self._send is not None and number in self.away:
-            # IMPORTANT: without the lock, for it may wait for another host, which waits until this one takes blocks in.
+            # IMPORTANT: without the lock: it may wait for another host, which waits until this one receives blocks.
             self._send(number, coded)
             return
         with self._lock:
             if self._coded_bytes + len(coded.data) > self._most_coded:
                 self._spill_coded()
-            # Without the room that coding took.
+            # A copy, without the unused room of the coder.
             self._coded[number].append(coded._replace(data=memoryview(bytes(coded.data))))
             self._coded_bytes += len(coded.data)
 
@@ -114,18 +114,18 @@ class Exchange:
         self._coded_bytes = 0
 
     def keys_in(self, number: int) -> int:
-        """How many keys a range has besides those in bitmaps, duplicates counted."""
+        """Return the number of keys in a range, except those in bitmaps, duplicates counted."""
         coded = sum(int(each.counts.sum()) for each in self._coded[number])
         return sum(map(len, self._parts[number])) + coded + self._spill.keys_in(number)
 
     def has_bitmap(self, number: int) -> bool:
-        """Whether a range has a bitmap, or part of one."""
+        """Return whether a range has a bitmap, or part of one."""
         low, high = self.bounds[number]
         mine = self.whole[0] if self.whole else self.bitmaps[number]
         return mine is not None and low < mine.end and high > mine.base
 
     def take(self, number: int) -> RangeInput:
-        """Everything in a range; what is in memory is removed."""
+        """Return everything in a range, and remove it from memory."""
         found = RangeInput(
             self._take_parts(number), [*self._take_coded(number), *self._spill.read(number)], self._bitmap(number)
         )
@@ -133,14 +133,14 @@ class Exchange:
         return found
 
     def drain(self, number: int) -> Iterator[Keys]:
-        """The keys of a range without a bitmap in batches, as they are read; what is in memory is removed."""
+        """Yield the keys of a range without a bitmap in batches, as they are read, and remove them from memory."""
         yield from self._take_parts(number)
         with self._spill.decoding(number):
             for block in chain(self._take_coded(number), self._spill.read(number)):
                 yield decode(block, self._layout)
 
     def _bitmap(self, number: int) -> Bitmap | None:
-        """The bitmap of a range: where there are some of all ranges, its part of these put together in the first."""
+        """Return the bitmap of a range; its part of several bitmaps of all ranges is combined in the first."""
         if not self.whole or not self.has_bitmap(number):
             return self.bitmaps[number]
         parts = [each.between(*self.bounds[number]) for each in self.whole if each.words is not None]
@@ -151,7 +151,7 @@ class Exchange:
         return parts[0] if parts else None
 
     def emptied(self) -> list[Words]:
-        """The bitmaps of all ranges when these were merged or sent; none where ranges have words in common."""
+        """Return the cleared bitmaps of all ranges after the merge or sending; empty if ranges share words."""
         if any(low % WORD_BITS for low, _ in self.bounds):
             return []
         return [words if words.base is None else words.base for words in (each.fill() for each in self.whole)]
@@ -172,7 +172,7 @@ class Exchange:
         return parts
 
     def between(self, number: int, low: Key, high: Key) -> RangeInput:
-        """What a range without a bitmap has with low <= key < high; it stays."""
+        """Return the keys low <= key < high of a range without a bitmap; they stay."""
         held = [part[mask_between(part, low, high)] for part in self._parts[number]]
         coded = (slice_between(decode(block, self._layout), low, high) for block in self._blocks(number))
         with self._spill.decoding(number):
@@ -180,7 +180,7 @@ class Exchange:
         return RangeInput(parts, [], None)
 
     def cut_again(self, number: int, pieces: int) -> list[Key]:
-        """Keys that cut a range without a bitmap into about `pieces` pieces of equal size, if that is possible."""
+        """Return keys that divide a range without a bitmap into about `pieces` pieces of equal size, if possible."""
         low, high = self.bounds[number]
         step = max(1, self.keys_in(number) // (_SAMPLE_PER_PIECE * pieces))
         held = [part[::step] for part in self._parts[number]]
@@ -189,9 +189,9 @@ class Exchange:
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
 
     def take_held(self, bits: bool, away: bool = False) -> Iterator[tuple[int, RangeInput]]:
-        """The keys in memory of each range that has any; removes them. Those in bitmaps only if `bits`.
+        """Yield and remove the keys in memory of each range that has any, those in bitmaps only if `bits`.
 
-        With the bits, only of ranges that are at other hosts, in the order of `away`, if `away`, or only of the others.
+        With `bits`, either the ranges at other hosts, in the order of `away`, if `away` is true, or only the others.
         """
         for number in self.away if bits and away else range(len(self._parts)):
             if bits and not away and number in self.away:
@@ -204,7 +204,7 @@ class Exchange:
             self.whole = [replace(each, words=None) for each in self.whole]
 
     def code_held(self, threads: Threads, bits: bool, away: bool = False) -> None:
-        """Code the keys in memory, as `take_held` gives them."""
+        """Code the keys in memory, in the selection of `take_held`."""
         numbers: list[int] = []
 
         def held() -> Iterator[RangeInput]:

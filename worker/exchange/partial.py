@@ -1,4 +1,4 @@
-"""How far a layer is that takes long: the partial record, from which another session goes on."""
+"""The record of an unfinished layer, from which another session continues."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -11,12 +11,13 @@ from hakoiri.worker.tasks import Array
 
 @dataclass(frozen=True)
 class Partial:
-    """What is done of a layer, of which `partition` has the ranges (`Partition.packed`).
+    """The finished part of a layer whose ranges are those of `partition` (`Partition.packed`).
 
-    `expanded` counts keys of U(N) whose successors are durable in the spill files, in order, and `at` is the next of
-    them, as hexadecimal text, where that is known; `merged` counts ranges of U(N+1).
-    `part` is of a layer that is filtered out of others (`coordinator.steps.filtering`): how many keys these are
-    compared with at a time. `flow` is that of the moves of the keys expanded, where it is summed.
+    `expanded` counts the keys of U(N), in order, whose successors are durable in the spill files. `at` is the next of
+    them, as hexadecimal text, if known. `merged` counts ranges of U(N+1).
+
+    `part` is for layers that are filtered out of others (`coordinator.steps.filtering`): the number of keys that these
+    are compared with at a time. `flow` is that of the moves of the keys expanded, if it is summed.
     """
 
     depth: Depth
@@ -36,13 +37,13 @@ class Partial:
 
     @classmethod
     def from_record(cls, fields: dict[str, Any]) -> Self | None:
-        """The inverse of ``asdict``; ``None`` for what another version has left."""
+        """The inverse of ``asdict``; ``None`` for the record of another version."""
         spilled = SpillFiles.from_record(fields["spilled"])
         known = spilled is not None and isinstance(fields["partition"], bytes)
         return cls(**fields | {"spilled": spilled}) if known else None
 
     def plus(self, summary: Array, stored: int, index: int) -> Self:
-        """With a merged piece: its size, goals and lanes of its digest; its bytes, and the index of all blocks then."""
+        """Return this with a merged piece added: its size, goals and digest lanes, its bytes, and the new index."""
         size, goals, *lanes = (int(value) for value in summary)
         lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
         return replace(
@@ -51,6 +52,6 @@ class Partial:
         )  # fmt: skip
 
     def finished(self, session: int, flow: int | None) -> LayerRecord:
-        """The record of the layer, of which nothing is left to do."""
+        """Return the record of the finished layer."""
         digest = digest_text((self.lane_0, self.lane_1))
         return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)

@@ -17,22 +17,22 @@ _Made = TypeVar("_Made")
 
 
 class WorkGuard(Protocol):
-    """Stops work: between its pieces, and within one where only plain Python is at work."""
+    """Control over work: stops it between pieces, or within one while only plain Python runs."""
 
     def check(self) -> None:
-        """Return to go on; raise to leave."""
+        """Return to continue; raise to stop."""
 
     def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
-        """Return what `work` makes of a puzzle; raise to leave."""
+        """Return the result of `work` for a puzzle; raise to stop."""
 
     def break_off(self) -> None:
-        """Break off what `compute` does in other threads."""
+        """Abort the calls of `compute` in other threads."""
 
 
 class Threads(Protocol):
     """Threads for work of any kind."""
 
-    #: Bitmaps without a bit that one layer step has left to the next.
+    #: Cleared bitmaps that one layer step leaves to the next.
     spare: list[Words]
 
     @property
@@ -43,14 +43,14 @@ class Threads(Protocol):
         self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item],
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[int, _Made]]:  # fmt: skip
-        """(number of the item, what `work` called `name` makes of it) for each item once, in any order.
+        """Yield (number of the item, result of `work`) for each item once, in any order; `name` is that of the work.
 
         `meanwhile` is called in this thread whenever the others have been given items.
         """
 
 
 class CallingThread:
-    """The thread that calls it, for work so short that to hand it out would take longer."""
+    """The calling thread, for work so short that distributing it would take longer."""
 
     workers = 1
 
@@ -102,7 +102,7 @@ class ThreadPool:
             yield number, future.result()
 
     def close(self) -> None:
-        """Let go of the threads; what is in flight is forgotten."""
+        """End the threads; items in flight are dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._control.break_off()
         self._pool.shutdown()

@@ -1,32 +1,32 @@
-"""The memory of a layer step, cut up: how large its chunks, ranges and pieces may be."""
+"""The division of a layer step's memory: the greatest sizes of its chunks, ranges and pieces."""
 
 from dataclasses import dataclass
 
 import psutil
 
-#: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
+#: Memory of the process beyond its budget: the interpreter, its libraries and compiled kernels.
 BASE_BYTES = 150_000_000
-#: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
+#: Pages of the data file that readers map; and one part in this many for memory that the allocator cannot return.
 _MAPPED_BYTES, _SLACK = 10_000_000, 3
-#: What a layer step takes however small the budget: with less it would be cut into too many pieces.
+#: The least memory of a layer step, whatever the budget: with less it would be divided into too many pieces.
 LEAST_BYTES = 24_000_000
 #: Keys merged at a time when segments of older keys are merged on disk.
 MERGED_AT_ONCE = 1 << 17
 _LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
-#: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
+#: Larger chunks and ranges leave the second-level cache; smaller ones cost more to distribute.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
-#: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
+#: Chunks per worker in a layer: enough that one slow chunk does not delay the layer. An RQ job costs some 5 ms of
 #: processor time, so there are fewer of them.
 _CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
-#: How long a chunk takes at most, so that a user's wish to stop, or a lost worker, costs little.
+#: Most seconds per chunk, so that a stop, or the loss of a worker, costs little.
 _MOST_SECONDS = 2.0
-#: How many bytes of finished blocks wait for the next commit at most.
+#: Most bytes of finished blocks that wait for the next commit.
 _MOST_STAGED = 32_000_000
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The memory of a layer step cut up: `free` bytes for `workers` side by side, keys of `key_bytes` bytes."""
+    """The division of a layer step's memory: `free` bytes for `workers` threads, with keys of `key_bytes` bytes."""
 
     free: int
     workers: int
@@ -35,29 +35,28 @@ class Shares:
 
     @property
     def layer_bytes(self) -> int:
-        """Layers up to this stay in memory; three of them are needed at once."""
+        """The largest layer that stays in memory; three layers are needed at once."""
         return self.free // 8
 
     @property
     def bucket_bytes(self) -> int:
-        """Successors up to this stay in memory until they are merged; beyond it they are spilled."""
+        """Most bytes of successors that stay in memory until they are merged; more are spilled."""
         return self.free // 4
 
     @property
     def in_flight_bytes(self) -> int:
-        """The inputs that wait for workers elsewhere."""
+        """Most bytes of inputs that wait for workers elsewhere."""
         return self.free // 4
 
     @property
     def staged_bytes(self) -> int:
-        """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
+        """Most bytes of finished blocks that wait for a commit; LMDB keeps a copy of them while it writes."""
         return min(_MOST_STAGED, self.free // 16)
 
     def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
-        """Configurations per chunk of a layer of `configurations`, each of which has `successors` on the average.
+        """Return the configurations per chunk of a layer of `configurations` with `successors` each on the average.
 
-        `remote_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration
-        takes.
+        `remote_workers` is the number of workers elsewhere, if any; `pace` the seconds per configuration, 0 if unknown.
         """
         if self.chunk is not None:
             return self.chunk
@@ -66,22 +65,22 @@ class Shares:
         wanted = max(least, -(-configurations // chunks))
         if pace:
             wanted = min(wanted, int(_MOST_SECONDS / pace))
-        # A chunk being expanded holds itself and, twice, its successors; as many results wait to be taken in.
+        # A chunk being expanded holds itself and, twice, its successors; as many results wait to be collected.
         fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
         return max(1, min(wanted, most, int(fitting)))
 
     def range_size(self, configurations: int, pace: float) -> int:
-        """Configurations per key range of a layer, each of which takes `pace` seconds to expand."""
+        """Return the configurations per key range of a layer, each of which takes `pace` seconds to expand."""
         if self.chunk is not None:
             return self.chunk
         wanted = max(_LEAST_RANGE, -(-configurations // (self.workers * _CHUNKS_PER_WORKER)))
-        # The blocks of two ranges for each worker are read before they are expanded, about a quarter of the keys.
+        # The blocks of two ranges per worker are read ahead, about a quarter of the keys.
         fitting = self.free // 8 // (2 * self.workers * -(-self.key_bytes // 4))
         return max(1, min(wanted, int(_MOST_SECONDS / pace), fitting))
 
     @property
     def range_keys(self) -> int:
-        """Successors per key range, duplicates counted, so that ranges being merged fit their part of the memory."""
+        """The most successors per key range, duplicates counted, for ranges being merged to fit their memory."""
         # A range being merged holds its successors, the same sorted, the known keys around them, result and code.
         return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))
 
@@ -89,9 +88,9 @@ class Shares:
 def shares_within(
     memory: int, key_bytes: int, workers: int, chunk: int | None, least: int, resident: int | None = None
 ) -> Shares:
-    """The shares of a process that takes `resident` bytes already, by default what it does, and may take `memory`.
+    """Return the shares of a process that may take `memory` bytes and takes `resident` (default: its present size).
 
-    A layer step has `least` bytes even where that is more.
+    A layer step gets at least `least` bytes, even beyond `memory`.
     """
     taken = psutil.Process().memory_info().rss if resident is None else resident
     free = memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES

@@ -1,4 +1,4 @@
-"""The key ranges of a layer expanded and merged by threads: one thread a range, so that none shares its bitmap."""
+"""Expansion and merge of a layer's key ranges by threads: one thread per range, so that none shares its bitmap."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
@@ -25,12 +25,12 @@ from hakoiri.worker.layers.ranges import (
 )
 from hakoiri.worker.tasks import Array
 
-#: How many times less memory a known key takes than a successor, which is also sorted, coded and kept.
+#: The memory of a successor, which is also sorted, coded and kept, in units of that of a known key.
 KNOWN_WEIGHT = 5
 
 
 class SourceSample(NamedTuple):
-    """Some keys of a source, what they lead to, sorted, and how many seconds a key takes."""
+    """Some keys of a source, their successors, sorted, and the seconds per key."""
 
     keys: Keys
     successors: Keys
@@ -38,12 +38,12 @@ class SourceSample(NamedTuple):
 
     @property
     def branching(self) -> float:
-        """The successors of a key on the average, duplicates counted."""
+        """The mean number of successors of a key, duplicates counted."""
         return len(self.successors) / len(self.keys)
 
 
 class HeldKeys:
-    """The keys of a layer in the making, while all of them fit in `most_bytes`; else its `pieces` are ``None``."""
+    """The keys of a layer under way, while all of them fit in `most_bytes`; else its `pieces` are ``None``."""
 
     def __init__(self, most_bytes: int) -> None:
         self._left = most_bytes
@@ -59,10 +59,10 @@ class HeldKeys:
 
 
 class RangeStep:
-    """The ranges of `exchange`, of the layer that `source` leads to, less `known`, which holds `source` first.
+    """The step from `source` to the layer whose ranges are in `exchange`; `known` holds older keys, `source` first.
 
-    A range whose keys crowd is taken in pieces of `range_size` keys of the source, and so is one with a bitmap if
-    `in_turn`; then ranges give a piece each in turn. Attribute `at`: what of a range is below this key is expanded.
+    A range with dense keys is expanded in pieces of `range_size` keys of the source, and one with a bitmap only if
+    `in_turn`; then ranges take turns, piece by piece. Attribute `at`: the keys of a range below this one are expanded.
     """
 
     def __init__(
@@ -77,16 +77,16 @@ class RangeStep:
         self._locks: dict[int, Lock] = {}
 
     def begin_at(self, key: Key) -> None:
-        """Take what is below `key` for expanded."""
+        """Mark the keys below `key` as expanded."""
         self.at = {number: min(key, high) for number, (low, high) in enumerate(self._exchange.bounds) if low < key}
 
     @property
     def end(self) -> Key:
-        """What is below this key is expanded, unless ranges give pieces in turn."""
+        """All keys below this one are expanded, unless ranges take turns."""
         return max(self.at.values(), default=0)
 
     def plan_bitmaps(self) -> None:
-        """Set successors in bitmaps where they are dense. Those that do not all fit in memory are coded one by one."""
+        """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one."""
         expected = int(self._sample.branching * self._source.size)
         room, threads, spare = self._shares.bucket_bytes, self._threads.workers, self._threads.spare
         self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads, spare)
@@ -97,9 +97,9 @@ class RangeStep:
     def expand(
         self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
     ) -> Iterator[ExpandedRange]:
-        """Expand on from `at`, until all is or `is_due`; the figures of each range. For `meanwhile` see `Threads.each`.
+        """Expand from `at` on, until the end or until `is_due`; yield the figures of each range.
 
-        All that was begun is done in the end.
+        Pieces in progress are finished first. For `meanwhile` see `Threads.each`.
         """
         exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
         table = exchange.partition.table
@@ -111,9 +111,9 @@ class RangeStep:
             yield made
 
     def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[RangeSource]:
-        """The next ranges to be expanded, until a checkpoint is due."""
+        """Yield the next ranges to be expanded, until a checkpoint is due."""
         for number, low, high in self.pieces(is_due):
-            # Moves lead back into the range: what is known there goes before it is written.
+            # Moves lead back into the range: known keys are removed before it is written.
             known = self._known[1:] if self._puzzle.undirected and not self._stay else []
             bitmap = self._exchange.bitmaps[number]
             alone = nullcontext() if bitmap is None else self._locks.setdefault(number, Lock())
@@ -121,11 +121,11 @@ class RangeStep:
             yield RangeSource(number, batches, bitmap, self._stay, between(known, low, high), alone)
 
     def pieces(self, is_due: Callable[[], bool]) -> Iterator[tuple[int, Key, Key]]:
-        """The pieces of ranges that are left, until `is_due`."""
+        """Yield the remaining pieces of ranges, until `is_due`."""
         each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
         step, numbers = max(1, int(self._range_size / each)), range(len(self._exchange.bounds))
         left = [self._left_of(number, sample, step) for number in numbers if number not in self._exchange.away]
-        # Else threads would wait for each other's bitmap.
+        # Otherwise threads would wait for each other's bitmap.
         in_turn = self._in_turn and any(self._exchange.bitmaps)
         for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
             self.at[piece[0]] = piece[2]
@@ -134,7 +134,7 @@ class RangeStep:
                 return
 
     def _left_of(self, number: int, sample: Keys, step: int) -> Iterator[tuple[int, Key, Key]]:
-        """The pieces that are left of a range; a `sample` of the source has `step` keys of each."""
+        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each."""
         low, high = self._exchange.bounds[number]
         begin, mine = self.at.get(number, low), slice_between(sample, low, high)[::step]
         whole = self._exchange.has_bitmap(number) and not self._in_turn
@@ -143,27 +143,27 @@ class RangeStep:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
 
     def take(self, keys: Keys, ends: Array) -> None:
-        """Hold keys in memory by range, while it lasts."""
+        """Add keys, grouped by range, to those in memory; code these if they become too many."""
         self._exchange.add(keys, ends)
         if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
-            # IMPORTANT: bitmaps stay, for threads go on with them.
+            # IMPORTANT: bitmaps stay, because threads are still using them.
             self._exchange.code_held(self._threads, bits=False)
 
     def spill(self) -> None:
-        """Put everything that was expanded on disk, but for what is to be sent away."""
+        """Spill all keys found, except those for other hosts."""
         self._exchange.code_held(self._threads, bits=True)
         self._exchange.spill()
 
     def send_away(self) -> None:
-        """Send what was expanded for ranges of other hosts."""
+        """Send the keys found for ranges of other hosts."""
         self._exchange.code_held(self._threads, bits=True, away=True)
 
     # Merging
 
     def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[MergedRange]]:
-        """The pieces of each range from number `first` on, in increasing order; their keys, too, while `keeps`.
+        """Yield the merged pieces of each range from number `first` on, in order, with their keys while `keeps`.
 
-        If `within` is given, only keys that it has, too, are left.
+        If `within` is given, intersect with it.
         """
         waiting: dict[int, MergedRange] = {}
         pieces: list[MergedRange] = []
@@ -174,13 +174,14 @@ class RangeStep:
             waiting[number] = result
             while following in waiting:
                 pieces.append(waiting.pop(following))
-                # IMPORTANT: a range is given whole or not at all, because its pieces may be cut differently next time.
+                # IMPORTANT: a range is yielded whole or not at all, because its pieces may be cut differently next
+                # time.
                 if ends[following]:
                     yield pieces
                     pieces = []
                 following += 1
         if not first:
-            # IMPORTANT: of ranges that an earlier session has merged the bits are still set.
+            # IMPORTANT: the bits of ranges that an earlier session has merged are still set.
             self._threads.spare.extend(self._exchange.emptied())
 
     def _works(
@@ -207,7 +208,7 @@ class RangeStep:
                 ends.append(True)
                 yield work(exchange.take(number), low, high, keeps())
                 continue
-            # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
+            # Too large: the sample misled, or older keys are dense here. Merge in smaller pieces.
             for begin, end in pairwise([low, *exchange.cut_again(number, pieces), high]):
                 ends.append(end == high)
                 yield work(exchange.between(number, begin, end), begin, end, keep=False)
@@ -215,11 +216,11 @@ class RangeStep:
 
 
 def between(layers: list[Layer], low: Key, high: Key) -> Iterable[Keys]:
-    """The keys of some layers with low <= key < high, increasing within each batch."""
+    """Return the keys of some layers with low <= key < high, increasing within each batch."""
     return chain.from_iterable([layer.between(low, high) for layer in layers])
 
 
 def pieces_of(keys: int, known: list[Layer], low: Key, high: Key, range_keys: int) -> int:
-    """In how many pieces to merge a range of `keys` successors so that each has `range_keys`, or half as many again."""
+    """Return the number of pieces in which to merge a range of `keys` successors, each of at most 1.5 `range_keys`."""
     load = keys + sum(layer.at_most(low, high) for layer in known) // KNOWN_WEIGHT
     return 1 if load <= 3 * range_keys // 2 else -(-load // range_keys)

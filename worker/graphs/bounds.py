@@ -1,13 +1,12 @@
-"""Exact eccentricities of a connected graph, by searches from where they say most (`worker.graphs.lanes`).
+"""Exact eccentricities of a connected graph, by searches (`worker.graphs.lanes`) that give bounds of all of them.
 
 A search from s bounds the eccentricity e of every v at distance d: max(d, e(s) - d) <= e(v) <= e(s) + d (Takes and
-Kosters, "Determining the diameter of small world networks", 2011). The distance of v from those that were searched from
-is known, so only others need bounding: they are at most d + b(s) away, if b(s) is how far the farthest of them is from
-s. Where that is no more than the greatest distance known of v, e(v) is that (Li and others, "Exacting eccentricity for
-small-world networks", 2018, do so with one s). So searches go out from both: from vertices that are far from others,
-with those around them, which brings b down everywhere, and from vertices whose eccentricity is open.
-
-Vertices that symmetries take to each other share what is known of one of them.
+Kosters, "Determining the diameter of small world networks", 2011). The distances of v from the sources of earlier
+searches are known, so only those from other vertices need a bound: d + b(s), if b(s) is the greatest distance of s from
+any of these. If that is at most the greatest distance known of v, e(v) is that distance (Li and others, "Exacting
+eccentricity for small-world networks", 2018, do so with one s). So searches start from two kinds of vertices: from
+those far from others, with vertices around them, which lowers b everywhere, and from those whose eccentricity is open.
+Vertices that are images of each other under symmetries share their bounds.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,22 +21,22 @@ from hakoiri.worker.graphs.components import least_connected, renumbered
 from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, look_from, pairs_at
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from
 
-#: No bound yet; small enough that a distance may be added.
+#: No bound yet; small enough that a distance can be added.
 UNBOUNDED = 1 << 30
-#: Searches begin with so few at a time, and double: the first ones tell where to go on.
+#: The number of first sources, which doubles each time: their results guide the next choice.
 _FIRST = 8
-#: Where all searches are made here, for one from 128 sources takes little longer than one from a few.
+#: The same if all searches are made in this thread: one from 128 sources takes little longer than one from a few.
 _FIRST_HERE = 128
-#: So many vertices around those that are far are looked at for each that is searched from.
+#: The number of vertices around far ones that are examined per source.
 _AROUND = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-#: Searches from some chunks of sources, as `look_from` with what is searched from by then.
+#: Searches from some chunks of sources, as `look_from`, given the vertices searched from by then.
 LookFrom = Callable[[list[Vertices], Searched], list[SearchResults]]
 
 
 class Aim(Enum):
-    """Whose eccentricity is wanted."""
+    """The vertices whose eccentricities are wanted."""
 
     DIAMETER = "the greatest"
     WIDEST = "the greatest, and nothing else afterwards"
@@ -53,7 +52,7 @@ def _raise(lower: Distances, first: Vertices, away: Distances) -> None:
 
 @jit
 def _follow(graph: Graph, first: Vertices, value: Distances, sources: Vertices, queue: Vertices) -> None:
-    """Lower `value` wherever it is more than one above that of a neighbour, beginning from some vertices."""
+    """Lower `value` wherever it exceeds that of a neighbour by more than one, beginning from `sources`."""
     waiting = np.zeros(len(queue), dtype=np.bool_)
     begin, count = 0, 0
     for source in sources:
@@ -77,9 +76,9 @@ def _follow(graph: Graph, first: Vertices, value: Distances, sources: Vertices, 
 
 @jit
 def _around(graph: Graph, first: Vertices, searched: Searched, near: Vertices, count: int, found: Vertices) -> int:
-    """Write vertices that nobody has searched from into `found`, nearest first to the `count` that `near` begins with.
+    """Write vertices not `searched` into `found`, nearest first to the `count` vertices that `near` begins with.
 
-    At most as many are looked at as `near` has room for; returns how many are found.
+    Examines at most as many vertices as `near` has room for; returns the number found.
     """
     met = np.zeros(len(first), dtype=np.bool_)
     for vertex in near[:count]:
@@ -101,11 +100,11 @@ def _around(graph: Graph, first: Vertices, searched: Searched, near: Vertices, c
 
 
 class Bounds:
-    """What is known of the eccentricities of a connected graph.
+    """Bounds of the eccentricities of a connected graph.
 
-    ``first[v]`` is the least of the vertices that are like v by symmetries of the graph. Of v = ``first[v]``:
-    ``lower[v] <= eccentricity <= max(lower[v], beyond[v])``, and `beyond` bounds the distance of those that are not
-    `searched`. `evens` are told to searches (`look_from`). Memory: 26 bytes a vertex, besides the graph.
+    ``first[v]`` is the least of the vertices that symmetries of the graph take v to. For v = ``first[v]``:
+    ``lower[v] <= eccentricity <= max(lower[v], beyond[v])``, where `beyond` bounds the distance of the vertices not
+    `searched`. `evens` is passed to searches (`look_from`). Memory: 26 bytes a vertex, besides the graph.
     """
 
     def __init__(self, graph: Graph, first: Vertices, evens: int | None = None) -> None:
@@ -114,7 +113,7 @@ class Bounds:
         self.lower = np.zeros(count, dtype=np.int32)
         self.beyond = np.full(count, UNBOUNDED, dtype=np.int32)
         self.searched = np.zeros(count, dtype=np.bool_)
-        #: A fixed order by chance, so that sources do not lie side by side.
+        #: A fixed pseudo-random order, so that sources are spread out.
         self._order = ((np.arange(count, dtype=np.uint64) + np.uint64(1)) * _MIX >> np.uint64(40)).astype(np.int32)
         self._queue = np.empty(count, dtype=np.int32)
         #: Vertices that are farthest from some source, or near to such.
@@ -123,26 +122,26 @@ class Bounds:
 
     @property
     def upper(self) -> Distances:
-        """The upper bound of every vertex that is the first of its like, and some number of others."""
+        """The upper bound of every vertex that is the first of its class; meaningless for others."""
         upper: Distances = np.maximum(self.lower, self.beyond)
         return upper
 
     def outermost(self) -> Vertices:
-        """The first of all alike that are known to have the greatest eccentricity, once the diameter is settled."""
+        """Return the first vertex of each class with the greatest eccentricity known, once the diameter is settled."""
         lower = self.lower[self._firsts]
         found: Vertices = self._firsts[lower == lower.max()]
         return found
 
     def radius(self) -> int:
-        """The least eccentricity, once the ends are settled."""
+        """Return the least eccentricity, once the ends are settled."""
         return int(self.upper[self._firsts].min())
 
     def of_all(self) -> tuple[Distances, Distances]:
-        """Lower and upper bounds of all vertices."""
+        """Return lower and upper bounds of all vertices."""
         return self.lower[self.first], self.upper[self.first]
 
     def open(self, aim: Aim) -> Vertices:
-        """The first of all alike whose eccentricity is wanted and not known yet."""
+        """Return the first vertex of each class whose eccentricity is wanted and not known yet."""
         lower, upper = self.lower[self._firsts], self.upper[self._firsts]
         greatest, wanted = lower.max(), lower < upper
         if aim in (Aim.DIAMETER, Aim.WIDEST):
@@ -161,26 +160,29 @@ class Bounds:
         report: Callable[[], None] | None = None,
         first: int = _FIRST,
     ) -> None:
-        """Search, in `tasks` at a time of up to `lanes` sources, until what is wanted is known; at first `first`.
+        """Search until `aim` is reached, up to `tasks` at a time from up to `lanes` sources each; begin with `first`
+        sources.
 
         `report` is called after every few searches and may raise.
         """
         count = first
         while len(sources := self._sources(aim, count)):
-            # One from a word of them takes little longer than one from a few: two of 32 cost 1.2 s, one of 64 0.7 s.
+            # A search from one word of sources takes little longer than from a few: two of 32 cost 1.2 s, one of 64 0.7
+            # s.
             chunks = np.array_split(sources, min(tasks, -(-len(sources) // WORD)))
             searched = self.searched | np.isin(self.first, sources)
             if aim is Aim.WIDEST:
-                # Who is no end of a longer pair is not looked for: others are at most as far from him as is known.
+                # Vertices that cannot end a longer pair are left out: others are at most as far from them as is known.
                 searched |= (self.upper <= self.lower.max())[self.first]
-            # IMPORTANT: all at once. What each says of vertices not searched from leaves out the sources of the others.
+            # IMPORTANT: all at once. The bounds from each search for other vertices leave out the sources of the
+            # others.
             self._take(chunks, look(chunks, searched), searched)
             count = min(2 * count, tasks * lanes)
             if report is not None:
                 report()
 
     def _sources(self, aim: Aim, count: int) -> Vertices:
-        """Vertices that are far, some by chance of those that are open, and for ends those that seem to be inmost."""
+        """Return far vertices, random open ones, and for `Aim.ENDS` those that seem to be innermost."""
         left = self.open(aim)
         if len(left) <= count:
             return left
@@ -210,7 +212,7 @@ class Bounds:
         self._go_far(np.concatenate([looked.ends for looked in found]))
 
     def _go_far(self, ends: Vertices) -> None:
-        """Note who is to be searched from because he is far: those that most sources have for their end come first."""
+        """Choose far vertices for the next searches: first those that are the farthest from the most sources."""
         far, counts = np.unique(self.first[ends[ends >= 0]], return_counts=True)
         found = np.empty(2 * len(ends), dtype=np.int32)
         near = np.empty(_AROUND * len(found), dtype=np.int32)
@@ -219,18 +221,18 @@ class Bounds:
 
 
 def look_here(bounds: Bounds) -> LookFrom:
-    """Searches in this thread."""
+    """Return a function that searches in this thread."""
     return lambda chunks, searched: [look_from(bounds.graph, bounds.evens, sources, searched) for sources in chunks]
 
 
 def _least(vertices: Vertices, ranks: NDArray[np.int64] | Distances, count: int) -> Vertices:
-    """The `count` of them that rank least."""
+    """Return the `count` vertices with the least ranks."""
     least: Vertices = vertices if len(vertices) <= count else vertices[np.argpartition(ranks, count)[:count]]
     return least
 
 
 def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
-    """For each of `count` vertices the least that some permutations, one after another, take it to."""
+    """Return for each of `count` vertices the least vertex that products of some permutations take it to."""
     if not images:
         return np.arange(count, dtype=np.int32)
     offsets = np.arange(count + 1, dtype=np.int64) * len(images)
@@ -238,7 +240,7 @@ def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
 
 
 class Widest(NamedTuple):
-    """The diameter of a connected graph and a pair that far apart; how many there are and the radius, -1 if unasked."""
+    """The diameter of a connected graph and a pair that attains it; the number of pairs and the radius, or -1."""
 
     diameter: int
     pair: tuple[int, int]
@@ -247,7 +249,7 @@ class Widest(NamedTuple):
 
 
 def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -> Widest:
-    """The exact diameter of a connected graph; with `pairs` how many pairs of vertices are that far apart.
+    """Return the exact diameter of a connected graph; with `pairs`, also the number of diametral pairs and the radius.
 
     `images` are permutations of the vertices that keep the edges.
     """
@@ -263,13 +265,13 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
 
 
 def an_end(bounds: Bounds) -> tuple[int, int]:
-    """A pair of vertices as far apart as is known."""
+    """Return a pair of vertices at the greatest distance known."""
     source = int(bounds.lower.argmax())
     return source, int(distances_from(bounds.graph, source).argmax())
 
 
 def _count_pairs(bounds: Bounds, diameter: int) -> int:
-    """Pairs at the greatest distance: those of an outermost vertex count for all that are like it."""
+    """Return the number of pairs at the greatest distance; those of an outermost vertex count for its whole class."""
     outermost = bounds.outermost()
     alike = np.bincount(bounds.first)
     twice = 0

@@ -1,4 +1,4 @@
-"""What a puzzle says of its moves, looked at on every edge of a graph."""
+"""Checks of a puzzle's claims about its moves, on every edge of a graph."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def _one_way(graph: Graph) -> tuple[int, int]:
 
 
 def one_way_edge(graph: Graph) -> tuple[int, int] | None:
-    """An edge without a counterpart, or ``None`` if the graph is undirected."""
+    """Return an edge without a counterpart, or ``None`` if the graph is undirected."""
     vertex, target = _one_way(graph)
     return None if vertex < 0 else (int(vertex), int(target))
 
@@ -48,6 +48,6 @@ def _keeps_edges(graph: Graph, image: Vertices) -> bool:
 
 
 def keeps_edges(graph: Graph, image: Vertices) -> bool:
-    """Whether `image` is a permutation of the vertices that takes edges to edges; no edge may be doubled."""
+    """Return whether `image` is a permutation of the vertices that takes edges to edges; no edge may be doubled."""
     once = bool((np.bincount(image, minlength=len(image)) == 1).all())
     return once and bool(_keeps_edges(graph, image))

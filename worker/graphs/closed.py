@@ -1,4 +1,4 @@
-"""The graphs of sets of configurations that no move leads out of, made where they are searched."""
+"""Graphs of sets of configurations that no move leaves."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,17 @@ from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
 from hakoiri.worker.layers.kernels import simple_edges, split
 
-#: A row for each component: diameter, radius, and how many are in the centre and in the periphery.
+#: A row for each component: diameter, radius, and the sizes of centre and periphery.
 Figures = NDArray[np.int32]
 
-#: Configurations that are expanded together.
+#: Configurations expanded together.
 _BLOCK = 1 << 17
 
 
 def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
-    """The simple graph of the moves of some increasing `keys`, vertex v being ``keys[v]``; targets are sorted.
+    """Return the simple graph of the moves of increasing `keys`: vertex v is ``keys[v]``, targets are sorted.
 
-    Raises `TaskError` if a move leads to none of them.
+    Raises `TaskError` if a move leaves the set.
     """
     places, counts, targets = KeyIndex.of(keys), [np.empty(0, np.uint16)], [np.empty(0, np.int32)]
     for block in split(keys, _BLOCK):
@@ -38,9 +38,9 @@ def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
 
 
 def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Figures, Vertices]:
-    """Figures of some small components, and all their diametral pairs in order, by a search from every configuration.
+    """Return the figures of small components, and all diametral pairs in order, by a search from every configuration.
 
-    The components lie one after another, each in the order of its keys, and begin at `firsts`.
+    `keys` holds one component after another, each in increasing order; `firsts` are their beginnings.
     """
     order = order_of(keys)
     labels = np.repeat(np.arange(len(firsts), dtype=np.int32), np.diff(np.append(firsts, len(keys))))

@@ -1,4 +1,4 @@
-"""Components of graphs, and graphs by components: parts of them, and their vertices numbered anew."""
+"""Components of graphs, and subgraphs with vertices renumbered by component."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from hakoiri.worker.graphs.searches import UNSEEN, Graph, Labels, Offsets, Verti
 
 @jit
 def root_of(parents: Vertices, vertex: int) -> int:
-    """The root of a vertex's tree; the way there is halved."""
+    """Return the root of a vertex's tree; the path there is halved."""
     while parents[vertex] != vertex:
         parents[vertex] = parents[parents[vertex]]
         vertex = parents[vertex]
@@ -56,14 +56,14 @@ def _fill_inner(graph: Graph, labels: Labels, order: Vertices, place: Vertices, 
 
 
 def least_connected(graph: Graph) -> Vertices:
-    """The least vertex of each vertex's component, whichever way edges lead."""
+    """Return the least vertex of each vertex's component; the direction of edges is ignored."""
     parents = np.arange(len(graph.offsets) - 1, dtype=np.int32)
     _unite(graph, parents)
     return parents
 
 
 def label_components(graph: Graph) -> Labels:
-    """The component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
+    """Return the component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
     parents = least_connected(graph)
     roots, sizes = np.unique(parents, return_counts=True)
     rank = np.empty(len(roots), dtype=np.int32)
@@ -73,7 +73,7 @@ def label_components(graph: Graph) -> Labels:
 
 
 def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
-    """The edges within components, between the vertices in `order` alone, numbered that way.
+    """Return the edges within components, between the vertices in `order` alone, numbered in that order.
 
     `order` must hold whole components. Sorted targets stay sorted if it is increasing within each component.
     """
@@ -87,13 +87,13 @@ def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
 
 
 def renumbered(graph: Graph, images: Sequence[Vertices], order: Vertices) -> tuple[Graph, list[Vertices]]:
-    """A graph and permutations of its vertices, vertex ``order[v]`` being called v."""
+    """Return a graph and permutations of its vertices with vertex ``order[v]`` renumbered to v."""
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return inner_graph(graph, np.zeros(len(order), dtype=np.int32), order), [place[image[order]] for image in images]
 
 
 def part_of(graph: Graph, begin: int, end: int) -> Graph:
-    """The vertices ``begin..end-1`` as a graph by themselves; no edge may leave them."""
+    """Return the vertices ``begin..end-1`` as a graph; no edge may leave them."""
     first, last = graph.offsets[begin], graph.offsets[end]
     return Graph(graph.offsets[begin : end + 1] - first, graph.targets[first:last] - np.int32(begin))

@@ -1,4 +1,4 @@
-"""The whole space of one member of a family: its components, their exact diameters, and how far goals are."""
+"""The whole space of one member of a family: components, their exact diameters, and greatest distances from goals."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,18 +19,18 @@ from hakoiri.worker.graphs.components import inner_graph, label_components, part
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from, farthest_pairs
 
-#: Components from so many configurations on are searched from 64 of them at once.
+#: Components of at least this size are searched from 64 configurations at once.
 _LANES_FROM = 2_000
-#: The largest component of a member is measured with it; others from so many configurations on are tasks of their own.
+#: The largest component of a member is measured with it; others of at least this size are tasks of their own.
 ALONE_FROM = 50_000
-#: What is not known, or not there.
+#: Unknown, or does not exist.
 OPEN = -1
 _MOST = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True)
 class MemberRequest:
-    """A member: its start, its goal or none, whether to count diametral pairs, and of which component alone."""
+    """A request for a member: its start, its goal or none, whether to count diametral pairs, one component or all."""
 
     start: str
     goal: str = ""
@@ -40,11 +40,11 @@ class MemberRequest:
 
 @dataclass(frozen=True)
 class Components:
-    """What is known of components, by their numbers: 0 is the largest, ties go to the least key.
+    """Figures of components, by their numbers: 0 is the largest, ties go to the least key.
 
-    The keys ``pair`` are `diameter` apart; `pairs` counts all such. `like` is the component that one is an image of,
-    or itself: they are measured together. `moves` is the distance of `hardest` from the nearest goal, the greatest
-    there is. `OPEN` stands for what is not known or not there.
+    The keys ``pair`` are `diameter` apart; `pairs` counts all such pairs. `like` is the component of which this one is
+    an image, or itself: images are measured together. `moves` is the distance of `hardest` from the nearest goal, the
+    greatest in the component. `OPEN` stands for values that are unknown or do not exist.
     """
 
     number: list[int]
@@ -57,7 +57,7 @@ class Components:
     hardest: list[int]
 
     def left(self) -> list[int]:
-        """The components that are still to be measured, one of each that are images of each other."""
+        """Return the components that are still to be measured, one of each set of images."""
         return [
             number for number, diameter, like in zip(self.number, self.diameter, self.like, strict=True)
             if diameter == OPEN and like == number
@@ -66,7 +66,7 @@ class Components:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a family: how many configurations and moves (there and back is one), and its components."""
+    """A member of a family: its numbers of configurations and of edges, and its components."""
 
     configurations: int
     edges: int
@@ -74,7 +74,7 @@ class Member:
 
 
 class _Space(NamedTuple):
-    """A whole space in the order of its components, the largest first; `images` are permutations of its vertices."""
+    """A whole space ordered by component, the largest first; `images` are permutations of its vertices."""
 
     keys: Keys
     graph: Graph
@@ -82,21 +82,23 @@ class _Space(NamedTuple):
     images: list[Vertices]
 
     def like(self) -> NDArray[np.int64]:
-        """For each component the least number of those that it is an image of."""
+        """Return for each component the least number of the components that it is an image of."""
         begins = self.firsts[:-1]
         images = [np.searchsorted(self.firsts, image[begins], side="right") - 1 for image in self.images]
         least: NDArray[np.int64] = np.minimum.reduce([np.arange(len(begins)), *images])
         return least
 
     def images_of(self, component: int) -> list[Vertices]:
-        """The permutations that keep a component where it is."""
+        """Return the permutations that map a component to itself."""
         begin, end = self.firsts[component : component + 2]
         parts = [image[begin:end] - begin for image in self.images if begin <= image[begin] < end]
         return [part.astype(np.int32) for part in parts]
 
 
 def measure(family: Family, asked: MemberRequest) -> Member:
-    """The components of a member; of those that are tasks of their own diameters stay open, but for the one asked."""
+    """Measure the components of a member; the diameter of one that is a task of its own stays open, unless
+    requested.
+    """
     puzzle = family.member(asked.start, asked.goal)
     space = _space_of(puzzle)
     count, like = len(space.firsts) - 1, space.like()
@@ -145,7 +147,7 @@ def _space_of(puzzle: Family) -> _Space:
 def _measure_small(
     space: _Space, chosen: Vertices, count_pairs: bool, found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
 ) -> None:
-    """Write what is known of the `chosen` components."""
+    """Write the figures of the `chosen` components."""
     lower = np.full(len(space.keys), OPEN, dtype=np.int32)
     bound_each(space.graph, space.firsts, chosen, count_pairs, found, ends, lower)
     if count_pairs:
@@ -158,7 +160,7 @@ def _measure_small(
 def _follow_images(
     space: _Space, like: NDArray[np.int64], found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
 ) -> None:
-    """Give the images of components what is known of these."""
+    """Copy the figures of components to their images."""
     for image in space.images:
         there = np.searchsorted(space.firsts, image[space.firsts[:-1]], side="right") - 1
         chosen = np.flatnonzero((there == like) & (there != np.arange(len(like))) & (found == OPEN))
@@ -170,7 +172,7 @@ def _follow_images(
 
 
 def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How far the farthest configuration of each component is from a goal, and the least such; `OPEN` without one."""
+    """Return for each component the greatest distance from a goal and the least vertex at it; `OPEN` without goals."""
     away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
     begins = space.firsts[:-1]
     moves = np.maximum.reduceat(away, begins).astype(np.int64)
@@ -180,7 +182,7 @@ def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[
 
 
 def request(asked: MemberRequest) -> list[NDArray[Any]]:
-    """What the task ``member`` is sent (`worker.tasks`)."""
+    """Return the request of the task ``member`` (`worker.tasks`) as arrays."""
     return [packed(asdict(asked))]
 
 
@@ -190,7 +192,7 @@ def read_request(chunk: Sequence[NDArray[Any]]) -> MemberRequest:
 
 
 def answer(member: Member) -> list[NDArray[Any]]:
-    """A result as an array."""
+    """Return a result as an array."""
     return [packed(plain(member))]
 
 
@@ -201,7 +203,7 @@ def answered(result: Sequence[NDArray[Any]]) -> Member:
 
 
 def plain(member: Member) -> dict[str, Any]:
-    """A member in plain values; keys as texts, for they may be wider than 64 bits."""
+    """Return a member as plain values; keys as texts, because they may be wider than 64 bits."""
     fields = asdict(member)
     known = fields["components"]
     known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]

@@ -1,10 +1,11 @@
-"""Sets of configurations that hang together, one range of the keys at a time: no edges are kept, only pairs.
+"""Connected sets of configurations, one range of keys at a time: pairs are kept instead of edges.
 
-A pair (key, lesser key) says that two configurations hang together. It is one number of twice the bits, the greater
-key first, so pairs are sorted, coded and spilled like keys. A forest has the keys of a range; what joins them to keys
-below the range becomes at most one lesser key for each set and pairs of keys that all lie below. So ranges folded from
-the highest to the lowest leave, for each configuration, one lesser configuration of its component, or none (as in
-Sibeyn, "External connected components", 2004: vertices are taken away one by one, and their edges handed down).
+A pair (key, lesser key) says that two configurations are connected. It is one number of twice the bits, the greater key
+first, so pairs are sorted, coded and spilled like keys. A forest has the keys of a range. It replaces their edges to
+keys below the range by at most one lesser key per set, and by pairs of keys that are both below the range. So folding
+the ranges from the highest to the lowest leaves, for each configuration, at most one lesser configuration of its
+component (as in Sibeyn, "External connected components", 2004: vertices are removed one by one, and their edges handed
+down).
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from hakoiri.worker.graphs.components import root_of
 from hakoiri.worker.graphs.searches import Vertices
 from hakoiri.worker.layers.kernels import merge
 
-#: The layout of pairs by that of the keys.
+#: The layout of pairs, by that of the keys.
 PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(32)
@@ -28,7 +29,7 @@ def _join(
     keys: Keys, parents: Vertices, outer: Keys, members: Vertices, others: Keys, places: Vertices,
     greater: Keys, lesser: Keys,
 ) -> int:  # fmt: skip
-    """Join each of `members` to the other key in its place; write the pairs that this leaves, return their number."""
+    """Join each of `members` to the other key in its place; write the remaining pairs, and return their number."""
     count = 0
     for number in range(len(members)):
         one = root_of(parents, members[number])
@@ -91,12 +92,12 @@ def _balance(keys: Keys, targets: Keys, counts: Counts) -> np.uint64:
 
 
 def balance(keys: Keys, targets: Keys, counts: Counts) -> int:
-    """A sum over moves that is 0, modulo 2**64, over all of a space, if each has its counterpart, and hardly else."""
+    """Return a sum that is 0 modulo 2**64 over a whole space if each move has a counterpart, and hardly ever else."""
     return int(_balance(keys, targets, counts))
 
 
 def pairs_of(greater: Keys, lesser: Keys) -> Keys:
-    """Two batches of keys as one of pairs."""
+    """Return the pairs of two batches of keys."""
     if greater.ndim == 1 and greater.dtype == U32.dtype:
         found: Keys = greater.astype(np.uint64) << _WORD | lesser
         return found
@@ -104,7 +105,7 @@ def pairs_of(greater: Keys, lesser: Keys) -> Keys:
 
 
 def split_pairs(pairs: Keys, layout: Layout) -> tuple[Keys, Keys]:
-    """The greater and the lesser keys of some pairs; `layout` is that of the keys."""
+    """Return the greater and the lesser keys of some pairs; `layout` is that of the keys."""
     if layout == U32:
         return (pairs >> _WORD).astype(np.uint32), pairs.astype(np.uint32)
     words = layout.words
@@ -113,9 +114,9 @@ def split_pairs(pairs: Keys, layout: Layout) -> tuple[Keys, Keys]:
 
 
 class Forest:
-    """The sets of some keys, which increase; each has a lesser key, below all of them, that it is joined to, or none.
+    """The sets of some increasing keys; each set is joined to at most one lesser key, below all of them.
 
-    Memory: the keys twice, and four bytes for each; while pairs are joined, some twenty bytes for each of these.
+    Memory: the keys twice, and four bytes for each key; while pairs are joined, some twenty bytes for each pair.
     """
 
     def __init__(self, keys: Keys) -> None:
@@ -126,9 +127,9 @@ class Forest:
         self._base = keys[0] if span == len(keys) else None
 
     def places(self, keys: Keys) -> Vertices:
-        """Where keys stand in the forest; -1 for those that are not in it."""
+        """Return the indices of keys in the forest; -1 for those that are not in it."""
         if self._base is not None:
-            # What lies below wraps around, and is beyond the last, too.
+            # Keys below the base wrap around, and are also beyond the last.
             offsets = keys - self._base
             return np.where(offsets < len(self.keys), offsets.astype(np.int64), -1).astype(np.int32)
         places = np.minimum(lower_bounds(self.keys, keys), len(self.keys) - 1)
@@ -136,7 +137,7 @@ class Forest:
         return places.astype(np.int32)
 
     def join(self, members: Vertices, others: Keys) -> Keys:
-        """Join each of `members`, by place, to another key, of the forest or below it; the pairs below that it leaves.
+        """Join each of `members`, by index, to a key of the forest or below it; return the remaining pairs below it.
 
         They are in no order, and may repeat.
         """
@@ -147,12 +148,12 @@ class Forest:
         return pairs_of(greater[:count], lesser[:count])
 
     def roots(self) -> tuple[Vertices, Keys]:
-        """For each key the place of the least of its set; and by place of these the lesser key, or itself."""
+        """Return for each key the index of its set's least key; and, by that index, the lesser key or itself."""
         _find_roots(self._parents)
         return self._parents, self._outer
 
     def pairs(self) -> Keys:
-        """A pair for each key that is joined to a lesser one, increasing."""
+        """Return a pair for each key that is joined to a lesser one, increasing."""
         parents, outer = self.roots()
         lesser = outer[parents]
         joined = less_than(lesser, self.keys)
@@ -160,9 +161,10 @@ class Forest:
 
 
 def fold(keys: Keys, targets: Keys, counts: Counts, undirected: bool) -> Keys:
-    """The moves of some increasing `keys`, those of each in turn, as few pairs that hang together alike; increasing.
+    """Return increasing pairs, as few as possible, that connect the same configurations as the moves of `keys`.
 
-    Of an undirected puzzle moves to greater keys are left out: they are seen from there.
+    `keys` increase; `targets` holds the moves of each in turn. Moves of an undirected puzzle to greater keys are left
+    out: their counterparts connect the same keys.
     """
     forest = Forest(keys)
     sources = np.repeat(np.arange(len(keys), dtype=np.int32), counts)

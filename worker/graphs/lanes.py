@@ -1,8 +1,8 @@
-"""Searches from up to 256 vertices at once, a bit for each in the words of every vertex; small components one by one.
+"""Searches from up to 256 vertices at once, with a bit for each in the words of every vertex; and of small components.
 
-An edge is looked at once for all of them where their fronts pass it together (Then et al., "The more the merrier:
-efficient multi-source graph traversal", 2014): a search among 256 takes 3 ms where 660,296 sliding boards are 57 moves
-wide, 97 ms alone; where 688,774 are 365 moves wide, 10 ms, 40 ms alone.
+An edge is read once for all searches whose frontiers pass it together (Then et al., "The more the merrier: efficient
+multi-source graph traversal", 2014). A search among 256 takes 3 ms, and 97 ms alone, for 660,296 sliding boards 57
+moves wide; 10 ms, and 40 ms alone, for 688,774 boards 365 moves wide.
 """
 
 from typing import Any, NamedTuple
@@ -13,25 +13,26 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, search
 
-#: Searches at once; with 512 words no longer lie in the cache, and each takes as long.
+#: Searches at once; with 512, words no longer fit the cache, and each search takes as long.
 LANES = 256
-#: As many have a bit in the same word.
+#: Searches with a bit in the same word.
 WORD = 64
-#: A front of so small a part of the vertices is expanded from its own, else every vertex looks for it around itself.
+#: A front of less than this part of the vertices is pushed along its edges; otherwise every vertex pulls from
+#: neighbours.
 _SPARSE = 16
 _UNBOUNDED = int(np.iinfo(np.int32).max)
 
-#: (vertices, words), or those of one vertex.
+#: Shape (vertices, words), or (words,) for one vertex.
 Words = NDArray[np.uint64]
-#: Which vertices have been searched from.
+#: For each vertex, whether it has been searched from.
 Searched = NDArray[np.bool_]
 
 
 class SearchResults(NamedTuple):
-    """What searches saw from some sources. `Bounds.take` is told all of it.
+    """The results of searches from some sources, the input of `Bounds._take`.
 
-    Of each source: its eccentricity; how far the farthest vertex is that nobody has searched from, 0 without any, and
-    one so far, or -1. `away` is the distance of every vertex from the farthest source.
+    For each source: its eccentricity; the greatest distance of a vertex that has not been searched from, 0 without any;
+    and one such vertex, or -1. `away` is the distance of every vertex from the farthest source.
     """
 
     eccentricities: Distances
@@ -41,7 +42,7 @@ class SearchResults(NamedTuple):
 
 
 def narrowed(distances: NDArray[Any]) -> NDArray[Any]:
-    """The same, none of which is negative, in as few bytes as will do."""
+    """Return non-negative distances in the narrowest sufficient dtype."""
     return distances.astype(np.min_scalar_type(distances.max(initial=0)))
 
 
@@ -49,7 +50,7 @@ def narrowed(distances: NDArray[Any]) -> NDArray[Any]:
 def _push(
     graph: Graph, vertices: Vertices, front: Words, seen: Words, after: Words, found: Vertices, count: int
 ) -> int:
-    """Write into `after` what the front of some `vertices` comes to, and where behind the `count` that `found` has."""
+    """Write the successors of the front of `vertices` into `after`, and append new ones to the `count` in `found`."""
     for vertex in vertices:
         for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
             there = graph.targets[edge]
@@ -69,9 +70,9 @@ def _push(
 def _pull(
     graph: Graph, begin: int, end: int, full: Words, front: Words, seen: Words, after: Words, found: Vertices
 ) -> int:
-    """The same, every one of ``begin..end-1`` that not all have seen looking around itself, whatever `after` held."""
+    """Write the next front into `after`, from the neighbours of the vertices ``begin..end-1`` not seen by all."""
     count, last = 0, seen.shape[1] - 1
-    # In registers, the last word again where there are fewer: kept in `after`, each edge would wait for the one before.
+    # In registers, the last word repeated if there are fewer: kept in `after`, each edge would wait for the one before.
     second, third, fourth = min(1, last), min(2, last), min(3, last)
     for vertex in range(begin, end):
         lack = np.uint64(0)
@@ -102,7 +103,7 @@ def _pull(
 def _note(
     level: int, vertices: Vertices, after: Words, ahead: Words, seen: Words, searched: Searched, looked: SearchResults
 ) -> None:
-    """Mark what came to `vertices` as seen, and write down how far that is: one more for those that are `ahead`."""
+    """Mark the front at `vertices` as seen, and record its distance: one more for sources that are `ahead`."""
     words = seen.shape[1]
     hit, apart = np.zeros(words, dtype=np.uint64), np.zeros(words, dtype=np.uint64)
     for vertex in vertices:
@@ -135,7 +136,7 @@ def _bit(words: Words, lane: int) -> int:
 
 @jit
 def _begin(graph: Graph, evens: int, sources: Vertices, room: Words, masks: Words, here: Vertices) -> int:
-    """Write the first front and where it is; how many that are. Sources on the second side are a step ahead."""
+    """Write the first front and its vertices; return their number. Sources on the second side are a step ahead."""
     seen, front, before = room[0], room[1], room[2]
     full, ahead = masks[0], masks[1]
     count = 0
@@ -159,7 +160,7 @@ def _begin(graph: Graph, evens: int, sources: Vertices, room: Words, masks: Word
 
 @jit
 def _clear(rows: Words, vertices: Vertices) -> None:
-    # One by one: an index that is an array would be compiled with the texts of all that can be wrong with it, 1.5 s.
+    # One by one: an array as index would be compiled with the texts of all its possible errors, 1.5 s.
     for vertex in vertices:
         for word in range(rows.shape[1]):
             rows[vertex, word] = 0
@@ -170,10 +171,10 @@ def _look(
     graph: Graph, evens: int, sources: Vertices, searched: Searched, most: int, room: Words, lists: Vertices,
     looked: SearchResults,
 ) -> tuple[Words, Vertices]:  # fmt: skip
-    """Search up to the distance `most`; the vertices there and the words that say whose distance it is."""
+    """Search up to the distance `most`; return the words of the front there, and its vertices."""
     masks = np.zeros((2, room.shape[2]), dtype=np.uint64)
     full, ahead = masks[0], masks[1]
-    # One by one: of those unpacked numba does not know that their rows lie together.
+    # One by one: numba does not know that the rows of unpacked arrays are contiguous.
     seen, front, after = room[0], room[1], room[2]
     here, there = lists[0], lists[1]
     count, before, level = _begin(graph, evens, sources, room, masks, here), 0, 0
@@ -205,12 +206,12 @@ def _searched(
 
 
 def look_from(graph: Graph, evens: int, sources: Vertices, searched: Searched) -> SearchResults:
-    """Search from up to `LANES` distinct vertices of a connected graph; `searched` says who has been searched from.
+    """Search from up to `LANES` distinct vertices of a connected graph; `searched` marks all vertices searched from.
 
-    `evens` vertices come first that all edges join to the others (`worker.graphs.searches.by_sides`): then only one of
-    both sides looks for each front. They are all vertices where there are no such sides.
+    The first `evens` vertices are one side of a bipartite graph (`worker.graphs.searches.by_sides`): then only one side
+    looks for each front. Otherwise `evens` is the number of all vertices.
 
-    Takes 8 bytes a vertex for the result and on the way 8, besides 24 for every 64 sources.
+    Takes 8 bytes a vertex for the result, and while searching 8, and 24 for every 64 sources.
     """
     return _searched(graph, evens, sources, searched, _UNBOUNDED)[0]
 
@@ -232,9 +233,9 @@ def _write_pairs(front: Words, there: Vertices, sources: Vertices, room: Vertice
 
 
 def pairs_at(graph: Graph, sources: Vertices, distance: int) -> Vertices:
-    """All pairs (source, vertex) at this distance; up to `LANES` sources, which reach no farther; (pairs, 2)."""
+    """Return all pairs (source, vertex) at this distance, the greatest of up to `LANES` sources; shape (pairs, 2)."""
     nobody = np.zeros(len(graph.offsets) - 1, dtype=np.bool_)
-    # Of two sides, one would be a step ahead.
+    # Not by sides: one would be a step ahead.
     _, front, there = _searched(graph, len(nobody), sources, nobody, distance)
     room = np.empty((_write_pairs(front, there, sources, np.empty((0, 2), dtype=np.int32)), 2), dtype=np.int32)
     _write_pairs(front, there, sources, room)
@@ -246,7 +247,7 @@ def _bound(
     graph: Graph, begin: int, end: int, outermost: bool, distance: Distances, queue: Vertices, lower: Distances,
     upper: Distances,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """The diameter of the component ``begin..end-1`` and a pair; with `outermost`, whose lower bound it is is, too."""
+    """Return the diameter of the component ``begin..end-1`` and a pair; with `outermost`, find all vertices at it."""
     best, one, other, source, highest = -1, begin, begin, begin, True
     lower[begin:end] = 0
     upper[begin:end] = _UNBOUNDED
@@ -279,10 +280,10 @@ def bound_each(
     ends: Vertices,
     lower: Distances,
 ) -> None:
-    """Diameters and ends of the `chosen` ones of the components that begin at `firsts`, the last of which ends them.
+    """Find diameters and ends of the `chosen` components; component c is the vertices ``firsts[c]..firsts[c + 1] - 1``.
 
-    ``found[c]`` and ``ends[c]`` are set; with `outermost` ``lower[v]`` is the diameter where v is an outermost vertex,
-    and less elsewhere.
+    ``found[c]`` and ``ends[c]`` are set; with `outermost`, ``lower[v]`` is the diameter if v is an outermost vertex,
+    and less otherwise.
     """
     vertices = len(graph.offsets) - 1
     distance, queue = np.full(vertices, -1, dtype=np.int32), np.empty(vertices, dtype=np.int32)

@@ -1,9 +1,8 @@
-"""A connected graph laid out in space: as far apart as moves lie between them, as nearly as that can be.
+"""A layout of a connected graph in space: distances in space approximate distances in moves.
 
 First by pivots (Brandes and Pich, "Eigensolver methods for progressive multidimensional scaling of large data", 2006),
 then by the sparse stress model (Ortmann, Klimenta and Brandes, "A sparse stress model", 2016): each vertex is drawn to
-its neighbours, and to each pivot with the weight of the vertices that the pivot stands for. A move has the length 1.
-
+its neighbours, and to each pivot with the weight of the vertices that the pivot represents. A move has the length 1.
 Places are float32 of shape (3, vertices); in a plane the third row is 0.
 """
 
@@ -17,18 +16,18 @@ from hakoiri.puzzles.jit import jit
 from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Vertices, distances_from, search
 
 Places = NDArray[np.float32]
-#: For each pivot, by the distance from it, how much a vertex there is drawn to it.
+#: For each pivot, the weight with which it draws a vertex, by distance.
 Weights = NDArray[np.float32]
 _AXES = 3
-#: Pivots are so many, or fewer where there are many vertices: of 25,955 configurations 100 leave a stress of 0.046, 200
-#: of 0.036, 400 of 0.032.
+#: The number of pivots, smaller for many vertices: for 25,955 configurations, 100 leave a stress of 0.046, 200 of
+#: 0.036, 400 of 0.032.
 _MOST_PIVOTS, _LEAST_PIVOTS, _ROWS = 400, 200, 10_000_000
-#: Vertices that are moved together by what they see of the pivots: what it takes stays in the nearest cache.
+#: Vertices moved together by the pivots: their data fit the first-level cache.
 _BLOCK = 1024
-#: The layout rests when a round moves its vertices by less than this part of its size, or after so many rounds, fewer
-#: where there are many vertices.
+#: The layout ends when a round moves its vertices by less than this part of its size, or after so many rounds, fewer
+#: for many vertices.
 _STILL, _MOST_ROUNDS, _LEAST_ROUNDS, _MOVED = 3e-4, 300, 40, 1_000_000
-#: What would lie in one place lies so far apart, by chance, else nothing would part it.
+#: Random displacement that separates vertices in the same place.
 _JITTER = 0.1
 _NEAR = np.float32(1e-12)
 
@@ -41,17 +40,17 @@ class Pivots(NamedTuple):
 
 
 def pivot_count(vertices: int) -> int:
-    """How many pivots a graph of so many vertices is laid out by."""
+    """Return the number of pivots for a graph of so many vertices."""
     return min(vertices, max(_LEAST_PIVOTS, min(_MOST_PIVOTS, _ROWS // max(1, vertices))))
 
 
 def round_count(vertices: int) -> int:
-    """How many rounds a graph of so many vertices is refined by, at most."""
+    """Return the most rounds of refinement for a graph of so many vertices."""
     return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _MOVED // max(1, vertices)))
 
 
 def choose_pivots(graph: Graph, random: np.random.Generator) -> Pivots:
-    """The first by chance, each other one the farthest from those before it."""
+    """Choose pivots: the first at random, each other one the farthest from those before it."""
     vertices = len(graph.offsets) - 1
     chosen = np.empty(pivot_count(vertices), dtype=np.int32)
     rows = np.empty((len(chosen), vertices), dtype=np.int32)
@@ -66,13 +65,13 @@ def choose_pivots(graph: Graph, random: np.random.Generator) -> Pivots:
 
 
 def pivot_places(pivots: Pivots, axes: int) -> Places:
-    """The layout by pivots alone, on so many axes, the longest first."""
+    """Return the layout by pivots alone, on so many axes, the longest first."""
     count, vertices = pivots.rows.shape
     centred = np.square(pivots.rows, dtype=np.float32)
     centred -= centred.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     squares, vectors = np.linalg.eigh((centred @ centred.T).astype(np.float64) / 4)
-    # The squared distances of all vertices from the pivots are a part of all of them, and so are these lengths.
+    # Scaled from the squared distances between pivots and all vertices to those between all vertices.
     lengths = np.sqrt(np.maximum(squares[::-1][:axes], 1.0))
     shares = np.sqrt(np.sqrt(vertices / count) / lengths) / 2
     places = np.zeros((_AXES, vertices), dtype=np.float32)
@@ -81,7 +80,7 @@ def pivot_places(pivots: Pivots, axes: int) -> Places:
 
 
 def refined(graph: Graph, pivots: Pivots, places: Places, axes: int, random: np.random.Generator) -> Iterator[None]:
-    """Move `places` by rounds of sparse stress until they rest, at most `round_count` times."""
+    """Move `places` by rounds of sparse stress until they rest, at most `round_count` times; yield after each round."""
     places[:axes] += _JITTER * random.standard_normal(places[:axes].shape, dtype=np.float32)
     weights = _weights(pivots.rows)
     for _ in range(round_count(places.shape[1])):
@@ -92,7 +91,7 @@ def refined(graph: Graph, pivots: Pivots, places: Places, axes: int, random: np.
 
 
 def _weights(rows: Distances) -> Weights:
-    """A pivot stands for the vertices nearest to it that are within half of the way; for its neighbours it does not."""
+    """Return each pivot's weight by distance: its nearest vertices within half of it / distance**2; 0 at distance 1."""
     weights = np.zeros((len(rows), int(rows.max()) + 1), dtype=np.float32)
     regions = rows.argmin(axis=0)
     away = np.arange(2, weights.shape[1])
@@ -104,7 +103,7 @@ def _weights(rows: Distances) -> Weights:
 
 @jit
 def _round(graph: Graph, pivots: Vertices, rows: Distances, weights: Weights, places: Places) -> tuple[float, float]:
-    """Move each vertex to where those that draw it would have it; how far they went and how large it is, squared."""
+    """Move each vertex to the weighted mean of its targets; return the squares of the total move and of the size."""
     moved = size = 0.0
     drawn = np.empty((4, _BLOCK), dtype=np.float32)
     for begin in range(0, places.shape[1], _BLOCK):
@@ -126,7 +125,7 @@ def _round(graph: Graph, pivots: Vertices, rows: Distances, weights: Weights, pl
 def _draw_to_pivots(
     pivots: Vertices, rows: Distances, weights: Weights, places: Places, begin: int, count: int, drawn: Places
 ) -> None:
-    """Where the pivots would have some vertices, each times its weight; the sum of the weights is in the last row."""
+    """Write the weighted target places of some vertices by the pivots; the sum of the weights is in the last row."""
     x, y, z = places[0, begin : begin + count], places[1, begin : begin + count], places[2, begin : begin + count]
     drawn[:] = 0
     to_x, to_y, to_z, sum_of = drawn[0], drawn[1], drawn[2], drawn[3]
@@ -146,7 +145,7 @@ def _draw_to_pivots(
 
 @jit
 def _draw_to_neighbours(graph: Graph, places: Places, vertex: int, drawn: Places) -> None:
-    """The same by the neighbours of a vertex, each with the weight 1, added."""
+    """Add the target places of a vertex by its neighbours, each with the weight 1."""
     x, y, z = places[0, vertex], places[1, vertex], places[2, vertex]
     for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
         other = graph.targets[edge]
@@ -161,7 +160,7 @@ def _draw_to_neighbours(graph: Graph, places: Places, vertex: int, drawn: Places
 
 @jit
 def stress(graph: Graph, places: Places, sources: Vertices) -> float:
-    """The mean of ``((distance in space - moves) / moves) ** 2`` over all pairs of a source and another vertex."""
+    """Return the mean of ``((distance in space - moves) / moves) ** 2`` over pairs of a source and another vertex."""
     vertices = places.shape[1]
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
@@ -180,7 +179,7 @@ def stress(graph: Graph, places: Places, sources: Vertices) -> float:
 
 
 def along_axes(places: Places) -> Places:
-    """Moved to the middle and turned: the longest extent along the first axis. Vertex 0 lies low on each."""
+    """Return the layout centred and turned: the longest extent along the first axis, vertex 0 low on each axis."""
     centred = places - places.mean(axis=1, keepdims=True)
     _, vectors = np.linalg.eigh((centred @ centred.T).astype(np.float64))
     turned: Places = vectors[:, ::-1].T.astype(np.float32) @ centred

@@ -29,9 +29,9 @@ class Graph(NamedTuple):
 
 @jit
 def search_on(graph: Graph, distance: Distances, queue: Vertices, count: int) -> int:
-    """Search from the `count` vertices in `queue`, whose `distance` is set; it must be UNSEEN wherever else they reach.
+    """Search from the `count` vertices in `queue`, whose `distance` is set; it must be UNSEEN for all others reached.
 
-    Returns how many vertices were reached; these are in `queue` then, by distance.
+    Returns the number of vertices reached; these are in `queue` then, by distance.
     """
     offsets, targets = graph
     done = 0
@@ -49,7 +49,7 @@ def search_on(graph: Graph, distance: Distances, queue: Vertices, count: int) ->
 
 @jit
 def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
-    """The same from one vertex, of which nothing is set."""
+    """Search from one vertex as `search_on` does, with nothing set."""
     distance[source] = 0
     queue[0] = source
     return int(search_on(graph, distance, queue, 1))
@@ -89,7 +89,7 @@ def _far(graph: Graph, sources: Vertices, room: Vertices) -> int:
 
 
 def distances_from(graph: Graph, sources: int | Vertices) -> Distances:
-    """The distance of every vertex from the nearest of some distinct ones, or from one; UNSEEN without a path."""
+    """Return the distance of every vertex from one, or from the nearest of distinct ones; UNSEEN without a path."""
     distance, queue = np.full((2, len(graph.offsets) - 1), UNSEEN, dtype=np.int32)
     count = np.size(sources)
     distance[sources], queue[:count] = 0, sources
@@ -98,7 +98,7 @@ def distances_from(graph: Graph, sources: int | Vertices) -> Distances:
 
 
 def search_order(graph: Graph, source: int = 0) -> Vertices:
-    """All vertices of a connected graph, by their distance from `source`."""
+    """Return all vertices of a connected graph, by their distance from `source`."""
     vertices = len(graph.offsets) - 1
     order = np.empty(vertices, dtype=np.int32)
     search(graph, source, np.full(vertices, UNSEEN, dtype=np.int32), order)
@@ -107,7 +107,7 @@ def search_order(graph: Graph, source: int = 0) -> Vertices:
 
 @jit
 def _part_sides(graph: Graph, odd: NDArray[np.bool_], queue: Vertices) -> bool:
-    """Write who is an odd distance from vertex 0; stop where an edge joins two of a side."""
+    """Mark the vertices at an odd distance from vertex 0; return False if an edge joins two of a side."""
     met = np.zeros(len(odd), dtype=np.bool_)
     met[0] = True
     queue[0], count = 0, 1
@@ -126,10 +126,10 @@ def _part_sides(graph: Graph, odd: NDArray[np.bool_], queue: Vertices) -> bool:
 
 
 def by_sides(graph: Graph, order: Vertices) -> tuple[Vertices, int]:
-    """All vertices of a connected graph in an order, but those of one side first, and how many these are.
+    """Return the vertices of a connected graph in `order`, but those of one side first, and the size of that side.
 
-    There are two sides if every edge leads from one to the other, else all vertices are on one. Unit moves of sliding
-    blocks are such edges: each changes the sum of the rows and columns of all pieces by one.
+    A bipartite graph has two sides, else all vertices are on one. Unit moves of sliding blocks make such graphs: each
+    changes the sum of the rows and columns of all pieces by one.
     """
     odd = np.zeros(len(order), dtype=np.bool_)
     if not _part_sides(graph, odd, np.empty(len(order), dtype=np.int32)):
@@ -138,7 +138,7 @@ def by_sides(graph: Graph, order: Vertices) -> tuple[Vertices, int]:
 
 
 def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
-    """All pairs (source, vertex), source < vertex, of vertices at the source's eccentricity; shape (pairs, 2).
+    """Return all pairs (source, vertex), source < vertex, of vertices at the source's eccentricity; shape (pairs, 2).
 
     With a component's whole periphery as sources: each of its diametral pairs once, by source, the vertices in any
     order.
@@ -152,14 +152,14 @@ def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
 
 
 def eccentricities_of(graph: Graph, sources: Vertices) -> Distances:
-    """The eccentricity of some vertices within their components, by a search from each."""
+    """Return the eccentricity of some vertices within their components, by a search from each."""
     found = np.empty(len(sources), dtype=np.int32)
     _eccentricities(graph, sources, found)
     return found
 
 
 def all_eccentricities(graph: Graph) -> Distances:
-    """The eccentricity of every vertex within its component, by a search from each: for small components."""
+    """Return the eccentricity of every vertex within its component, by a search from each: for small components."""
     return eccentricities_of(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
 
 

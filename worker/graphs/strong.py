@@ -1,7 +1,7 @@
 """Directed graphs in memory: their strong components, and the diameters of these.
 
-A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges lead one way. Components are numbered
-and lie in order of their numbers: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
+A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges are directed. Vertices are ordered by
+component: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,19 @@ from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Off
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
-#: Vertices that are gone into or left between two looks at whether to go on: some tenths of a second.
+#: Vertices entered or left between two calls of `check`: some tenths of a second.
 _AT_ONCE = 1 << 21
-#: What has no number yet.
+#: No number yet.
 _NEW = 0
 
 
 class _Depths(NamedTuple):
     """The state of a depth-first search.
 
-    `found` is 0 for a vertex that has not been reached; the least number that it is known to lead back to; or its
-    component, by numbers that go down from that of the last vertex. `path` are the vertices on the way to where the
-    search is, `edges` how many of each have been followed, `waiting` those whose component is not complete.
-    `counts` are the next number, the next component, the lengths of `path` and `waiting`, and where to begin anew.
+    `found` is 0 for a vertex not reached yet; the least number that it is known to lead back to; or its component, in
+    numbers that decrease from the number of vertices. `path` is the path to the present vertex, `edges` the number of
+    edges of each vertex followed, `waiting` the vertices whose component is not complete. `counts` are the next number,
+    the next component, the lengths of `path` and `waiting`, and the vertex from which to look for a new root.
     """
 
     found: Labels
@@ -66,7 +66,7 @@ def _go_on(graph: Graph, depths: _Depths, steps: int) -> bool:
         edges[here] = place - graph.offsets[here]
         steps -= 1
         if place < end:
-            # The edge is looked at again when its end has been left.
+            # The edge is read again when its end has been left.
             path[length], edges[there], length = there, 0, length + 1
             found[there], is_root[there] = index, True
             index += 1
@@ -88,14 +88,14 @@ def _go_on(graph: Graph, depths: _Depths, steps: int) -> bool:
 
 
 def strong_labels(graph: Graph, check: Callable[[], None]) -> Labels:
-    """A number for the strong component of each vertex, from 0 on, in no order that matters.
+    """Return a number for the strong component of each vertex, from 0 on, in arbitrary order.
 
     As in Pearce, "A space-efficient algorithm for finding strongly connected components", 2016: takes 17 bytes for each
-    vertex. `check` is called every now and then, and may raise.
+    vertex. `check` is called now and then, and may raise.
     """
     vertices = len(graph.offsets) - 1
     found, path, edges, waiting = np.zeros((4, vertices), dtype=np.int32)
-    # Numbers from 1 on are below those of components as long as both are in use.
+    # Vertex numbers from 1 on are below those of components as long as both are in use.
     counts = np.array([1, vertices, 0, 0, 0], dtype=np.int64)
     depths = _Depths(found, np.zeros(vertices, dtype=np.bool_), path, edges, waiting, counts)
     while not _go_on(graph, depths, _AT_ONCE):
@@ -105,9 +105,9 @@ def strong_labels(graph: Graph, check: Callable[[], None]) -> Labels:
 
 @jit
 def _look_across(graph: Graph, vertices: Vertices, labels: Labels, met: Labels, left: NDArray[np.bool_]) -> int:
-    """Count the components that some `vertices` lead into, which are given component by component.
+    """Count the components that the edges of `vertices`, given component by component, lead into.
 
-    `met` keeps by which component each was entered last, `left` which have been left.
+    `met` holds the component from which each was entered last, `left` marks those that have been left.
     """
     count = 0
     for vertex in vertices:
@@ -121,9 +121,9 @@ def _look_across(graph: Graph, vertices: Vertices, labels: Labels, met: Labels, 
 
 
 def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], None]) -> tuple[int, int, int]:
-    """Return the pairs of components joined by an edge, and how many components are sources and how many sinks.
+    """Return the pairs of components joined by an edge, and the numbers of components that are sources and sinks.
 
-    Takes up to 20 bytes for each vertex. `check` is called every now and then, and may raise.
+    Takes up to 20 bytes for each vertex. `check` is called now and then, and may raise.
     """
     order = np.argsort(labels, kind="stable").astype(np.int32)
     met, left = np.full(count, UNSEEN, dtype=np.int32), np.zeros(count, dtype=np.bool_)
@@ -136,7 +136,7 @@ def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], N
 
 @jit
 def _least_of_last(queue: Vertices, count: int, distance: Distances) -> int:
-    """The least vertex of those farthest away; `queue` holds all that were reached, in order of their distances."""
+    """Return the least vertex of those farthest away; `queue` holds all that were reached, in order of distance."""
     farthest = distance[queue[count - 1]]
     least = queue[count - 1]
     place = count - 1
@@ -165,7 +165,7 @@ def _diameters(graph: Graph, firsts: Offsets, found: Diameters) -> None:
 
 @jit
 def _bound(away: Distances, back: Distances, eccentricity: int, lower: Distances, upper: Distances) -> None:
-    """The bounds that a vertex s of this `eccentricity` gives to all: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
+    """Tighten all bounds by a vertex s of this `eccentricity`: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
 
     d(v, s) <= ecc(v) <= d(v, s) + ecc(s) and ecc(s) <= d(s, v) + ecc(v), by the triangle inequality of directed graphs.
     """
@@ -183,7 +183,7 @@ def _reach(graph: Graph, source: int, distance: Distances, queue: Vertices) -> i
 
 @jit
 def _turn(graph: Graph, offsets: Offsets, sources: Vertices) -> None:
-    """Fill `sources` by vertex; ``offsets[v + 1]`` counts the edges to v, and is left where those of v end."""
+    """Fill `sources` by vertex; ``offsets[v + 1]`` is the number of edges to v before, and their end afterwards."""
     offsets[1:] = np.cumsum(offsets[1:]) - offsets[1:]
     for vertex in range(len(graph.offsets) - 1):
         for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
@@ -201,7 +201,7 @@ def transposed(graph: Graph) -> Graph:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """The graph with a counterpart for every edge, the targets of each vertex sorted."""
+    """Return the graph with a counterpart for every edge, the targets of each vertex sorted."""
     vertices = len(graph.offsets) - 1
     sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
     edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
@@ -210,7 +210,7 @@ def both_ways(graph: Graph) -> Graph:
 
 
 def bounded_diameter(graph: Graph, check: Callable[["DirectedBounds"], None] = lambda bounds: None) -> Diameters:
-    """The diameter of a strongly connected graph and a pair (from, to) that attains it, by bounds; shape (1, 3).
+    """Return the diameter of a strongly connected graph and a pair (from, to) that attains it, by bounds; shape (1, 3).
 
     `check` is called after each search, and may raise.
     """
@@ -226,7 +226,7 @@ def bounded_diameter(graph: Graph, check: Callable[["DirectedBounds"], None] = l
 
 
 def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
-    """Diameter and a pair (from, to) that attains it, per strong component; shape (components, 3).
+    """Return the diameter and a pair (from, to) that attains it, per strong component; shape (components, 3).
 
     By a search from every vertex: for small components. No edge may leave a component; the last entry of `firsts` is
     the number of vertices.
@@ -273,15 +273,15 @@ class DirectedBounds:
                 self.lower, self.pair = distance, pair
 
     def outermost(self) -> int:
-        """The vertex that may be farthest from some other, on the side where fewer may still exceed `lower`."""
+        """Return the vertex with the greatest upper bound in the direction in which fewer may still exceed `lower`."""
         sides = [upper for _, upper in (self.away, self.back)]
         fewer = min(sides, key=lambda upper: int(np.count_nonzero(upper > self.lower)))
         return int(fewer.argmax())
 
     def innermost(self) -> int:
-        """The vertex closest to all others, as far as is known, of those not searched from yet: it bounds best.
+        """Return the vertex with the least bounds of those not searched from yet: it bounds best.
 
-        Falls back on `outermost` where there is none.
+        If there is none, return `outermost`.
         """
         (low_out, high_out), (low_in, high_in) = self.away, self.back
         apart = low_out.astype(np.int64) + low_in
