@@ -10,33 +10,33 @@ from contextlib import suppress
 from pathlib import Path
 
 _CGROUPS, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-#: The most that a worker takes: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
+#: The most memory of a worker: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
 WORKER_BYTES = 400_000_000
-#: The environment of a process: numpy's libraries would start a thread for each core, which waits in a loop for 25 ms
-#: (0.42 CPU s for the 3x3 tiles instead of 0.48), and nothing here is worth one of them.
+#: Environment of a process: numpy's libraries would start a thread per core, which waits in a loop for 25 ms (0.42 CPU
+#: s for the 3x3 tiles instead of 0.48), and nothing here benefits from them.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def usable_cores() -> list[int]:
-    """A core for each process that can be busy at a time."""
+    """Return a core for each process that can be busy at a time."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     return cores[: max(1, int(min(cores_given(), default=len(cores))))]
 
 
 def cores_for_workers() -> list[int]:
-    """Those of them for which there is memory."""
+    """Return the usable cores for whose workers there is memory."""
     return usable_cores()[: max(1, available_memory() // WORKER_BYTES)]
 
 
 def available_memory() -> int:
-    """Bytes that this process and its children can take before the system, or a control group, runs out of them."""
+    """Return the bytes that this process and its children can take before the system or a control group runs out."""
     import psutil
 
     return int(min([psutil.virtual_memory().available, *memory_left()]))
 
 
 def cores_given(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[float]:
-    """The time of how many cores each cgroup gives that this process is in, of those that have a limit."""
+    """Yield the processor time that each cgroup of this process with a limit allows, in cores."""
     for folder in _groups("cpu", root, mine):
         for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):
             # Microseconds of processor time, and the microseconds in which they may be spent.
@@ -46,9 +46,9 @@ def cores_given(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[float]:
 
 
 def memory_left(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[int]:
-    """The bytes that each cgroup leaves that this process is in, of those that have a limit.
+    """Yield the bytes that each cgroup of this process with a limit has left.
 
-    Files that were read and not used since count as used, but make room at once when memory is wanted.
+    Inactive cached files count as used in a cgroup, but are dropped at once when memory is needed.
     """
     for folder in _groups("memory", root, mine):
         for limit, usage, cached in (
@@ -62,7 +62,7 @@ def memory_left(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[int]:
 
 
 def _groups(controller: str, root: Path, mine: Path) -> Iterator[Path]:
-    """The folders of the cgroups that this process is in as far as `controller` goes, the innermost first."""
+    """Yield the folders of the cgroups of this process for `controller`, the innermost first."""
     for line in _read(mine).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
@@ -74,14 +74,14 @@ def _groups(controller: str, root: Path, mine: Path) -> Iterator[Path]:
 
 
 def _read(file: Path) -> str:
-    """The text of a file, empty where there is none that can be read."""
+    """Return the text of a file; empty if it cannot be read."""
     with suppress(OSError):
         return file.read_text(encoding="utf-8")
     return ""
 
 
 def pin(process: int, core: int) -> None:
-    """Let a process run on one core alone, where the system can do that; one that has ended is passed over."""
+    """Restrict a process to one core, if the system supports it; ignore a process that has ended."""
     if hasattr(os, "sched_setaffinity"):
         with suppress(ProcessLookupError):
             os.sched_setaffinity(process, {core})

@@ -1,10 +1,9 @@
 """One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m hakoiri.worker.main``.
 
-Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL; of a host that keeps ranges HAKOIRI_STORE
-the directory, HAKOIRI_THREADS how many threads it has, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The only
-puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. With HAKOIRI_UNTIL, a time of
-`time.monotonic`, it ends with `OUT_OF_TIME` when that is near; with `os.EX_TEMPFAIL` where another worker may do better
-in a while.
+Its environment holds all its settings: HAKOIRI_REDIS the Redis URL; for a host that keeps ranges, HAKOIRI_STORE the
+directory, HAKOIRI_THREADS the number of threads, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The worker runs
+only the puzzle files named by HAKOIRI_PUZZLE_FILES at its start. With HAKOIRI_UNTIL, a time of `time.monotonic`, it
+ends with `OUT_OF_TIME` shortly before. It ends with `os.EX_TEMPFAIL` if a worker started later may succeed.
 """
 
 import ctypes
@@ -35,18 +34,18 @@ from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
 _RETRY_SECONDS = 0.2
-#: Redis may be back in a while, or know the password again.
+#: Redis may be back later, or accept the password again.
 _AWAY = (RedisUnavailableError, RedisRefusedError)
-#: The options of mallopt(3) for arrays so large that they are mapped, and for free memory that is kept.
+#: Options of mallopt(3): the size from which arrays are mapped, and the free memory that is kept.
 _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
 
 
 def main() -> None:
-    """Work until asked to stop, waiting while Redis is away; end with the supervisor. Leaves the process on errors."""
+    """Work until asked to stop, waiting while Redis is away; end with the supervisor. Exits the process on errors."""
     try:
         _work()
     except (*_AWAY, redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError) as error:
-        with suppress(OSError):  # A log that cannot be written must not look like another end.
+        with suppress(OSError):  # A log that cannot be written must not change the exit code.
             print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
         sys.exit(os.EX_TEMPFAIL)
     except (redis.RedisError, HakoiriError, ValueError) as error:
@@ -60,7 +59,7 @@ def _work() -> None:
     for path in configured_files():
         load_file(path)
     connection = _connect_patiently(url, parent)
-    # Before anybody expects anything of it.
+    # Before the worker announces itself.
     require_own_names(connection, url)
     own, store = os.environ.get(DATA_REDIS, ""), os.environ.get(STORE, "")
     host = Host(Path(store), int(os.environ[THREADS])) if store else None
@@ -72,21 +71,21 @@ def _work() -> None:
         depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
         forget_draining(connection, host.name)
         start_heartbeat(worker.name, beats, parent, lambda: host.beat(depot()), HOSTS)
-    # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
-    # it takes slow jobs for abandoned.
+    # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
+    # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
-    # Now one of its own, now one for everybody: no run keeps others waiting.
+    # Alternates between its own queue and the common one, so that no run blocks others.
     worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
     if worker.seconds_left <= 0:
         sys.exit(OUT_OF_TIME)
 
 
 def _keep_memory() -> None:
-    """Keep memory from chunk to chunk: glibc would give large arrays back, and fetch them again page by page.
+    """Keep memory from chunk to chunk: glibc would return large arrays to the system, and fetch them again by pages.
 
-    31.8 ns of a worker for a configuration of the 3x4 tiles instead of 38.7.
+    A worker takes 31.8 ns for a configuration of the 3x4 tiles instead of 38.7.
     """
-    with suppress(AttributeError):  # Another library of C than glibc.
+    with suppress(AttributeError):  # A C library other than glibc.
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_MMAP_THRESHOLD, 1 << 25)
         mallopt(_M_TRIM_THRESHOLD, 1 << 28)

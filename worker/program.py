@@ -1,14 +1,14 @@
-"""Digests of the code that answers requests, so that no worker of other code works for a run.
+"""Digests of the code that answers requests, so that no worker with other code works for a run.
 
 A digest covers whole modules as they are in memory, not their files: a process that is older than an edit of its files
-differs from one that is newer. From its roots it follows what modules import, and stops at the standard library and
-installed packages. Of a module it covers functions, classes and constants:
+differs from one that is newer. From its roots it follows the imports of modules, and stops at the standard library and
+installed packages. It covers a module's functions, classes and constants:
 
 - code as bytecode, without docstrings' positions, file names and line numbers. Bytecode differs between minor versions
   of Python, so Python is a part of its own, and a worker by another minor version is refused by name.
-- values that are plain, and containers of them whose name is in capital letters: others are state.
+- plain values, and containers of them with a name in capital letters: others are state.
 
-Versions of numpy and numba, and the processor, may differ: what the kernels use of them has one documented result.
+Versions of numpy and numba, and the processor, may differ: the kernels use only operations with one documented result.
 A user puzzle's own file is left out, because its SHA-256 is in the request (`puzzles.user.files`); modules that it
 imports from elsewhere than installed packages are covered.
 """
@@ -30,9 +30,9 @@ from hakoiri.puzzles.user.files import is_own_module
 
 #: A digest for each part of the code, by the part's name.
 Digests = Mapping[str, str]
-#: Where what workers do begins: the table of tasks, and what packs arrays.
+#: The modules from which the digests start: the table of tasks, and the packing of arrays.
 _ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.payload")
-#: The parts of Hakoiri, by how the names of their modules begin; what is of none is the puzzle.
+#: The parts of Hakoiri, by prefixes of module names; all other modules belong to the puzzle.
 _PARTS = {
     "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),
     "tasks": ("hakoiri.worker.",),
@@ -40,12 +40,12 @@ _PARTS = {
 _PUZZLE, _PYTHON = "puzzle", "Python"
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
-#: What other wrappers keep in attributes of their own.
+#: Attributes in which other wrappers hold the wrapped object.
 _WRAPPED = {
     property: ("fget", "fset"), partial: ("func", "args", "keywords"), cached_property: ("func",),
     staticmethod: ("__func__",), classmethod: ("__func__",), re.Pattern: ("pattern", "flags"),
 }  # fmt: skip
-#: Attributes of classes that differ between processes, or between versions of Python, and change nothing.
+#: Attributes of classes that differ between processes or versions of Python without effect.
 _PASSING = {
     "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate_func__", "__annotations_cache__",
     "__annotate__", "__static_attributes__", "__firstlineno__", "__abstractmethods__", "_abc_impl", "__module__",
@@ -54,31 +54,29 @@ _PASSING = {
 
 
 def program_of(puzzle: Puzzle, *more: str) -> Digests:
-    """The digests of what this process would answer requests with: Python, the puzzle, the tasks, the coding.
+    """Return the digests of the code that answers requests in this process: Python, the puzzle, the tasks, the coding.
 
-    The modules called `more` are among the tasks.
-
-    Computed once in a process for each class of puzzles, in some hundredths of a second. Whoever sends or answers
-    requests has imported all of it.
+    The modules called `more` are among the tasks. Computed once per process and puzzle class, in some hundredths of a
+    second. All the code must be imported already, as it is in any process that sends or answers requests.
     """
     return _program_of(type(puzzle), tuple(_wrapped(puzzle)), more)
 
 
 def differing_parts(mine: Digests, asked: Digests) -> list[str]:
-    """The parts in which this process differs from what is asked for; of another Python all parts differ."""
+    """Return the parts in which this process differs from the request; with another Python, that alone."""
     if asked[_PYTHON] != mine[_PYTHON]:
         return [f"{_PYTHON} ({mine[_PYTHON]}, not {asked[_PYTHON]})"]
     return [part for part in mine if mine[part] != asked.get(part)]
 
 
 def _wrapped(puzzle: Puzzle) -> Iterator[type]:
-    """The classes of puzzles that a puzzle goes by, as one whose mirror images are merged does."""
+    """Yield the classes of puzzles that a puzzle wraps, as one with merged mirror images does."""
     return (type(value) for value in vars(puzzle).values() if isinstance(value, Puzzle))
 
 
 @cache
 def _program_of(kind: type, wrapped: tuple[type, ...], more: tuple[str, ...]) -> Digests:
-    """As `program_of`."""
+    """Compute `program_of`."""
     bases = [base for each in (kind, *wrapped) for base in each.__mro__]
     roots = [base.__module__ for base in bases]
     python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
@@ -99,7 +97,7 @@ def _loaded(names: Iterable[str]) -> list[ModuleType]:
 
 
 def _is_followed(module: ModuleType) -> bool:
-    """Whether a module is Hakoiri's or a user's own."""
+    """Return whether a module is Hakoiri's or a user's own."""
     name = module.__name__.partition(".")[0]
     if name == "hakoiri":
         return not hasattr(module, "__path__")
@@ -108,7 +106,7 @@ def _is_followed(module: ModuleType) -> bool:
 
 
 def _described(roots: Iterable[ModuleType]) -> dict[str, str]:
-    """The digests of the roots and of all that they import, by the modules' names."""
+    """Return the digests of the roots and of all that they import, by module name."""
     found: dict[str, str] = {}
     coming = list(roots)
     while coming:
@@ -121,13 +119,13 @@ def _described(roots: Iterable[ModuleType]) -> dict[str, str]:
 
 @cache
 def _of_module(module: ModuleType) -> tuple[str, list[ModuleType]]:
-    """The digest of a module, and the modules that it uses."""
+    """Return the digest of a module, and the modules that it uses."""
     met: dict[str, ModuleType] = {}
     return digest_of(_ModuleDescription(module, met).of_module()), list(met.values())
 
 
 class _ModuleDescription:
-    """What a module holds; modules that it uses are added to `met`."""
+    """The description of a module's contents; modules that it uses are added to `met`."""
 
     def __init__(self, module: ModuleType, met: dict[str, ModuleType]) -> None:
         self._module, self._met = module, met
@@ -137,7 +135,7 @@ class _ModuleDescription:
             np.ndarray: self._of_array, np.generic: self._of_array, np.dtype: str,
         }  # fmt: skip
         file = getattr(module, "__file__", None)
-        #: Where a user's module lies differs between hosts.
+        #: The directory of a user's module, which differs between hosts.
         self._home = "" if module.__name__.startswith("hakoiri.") else str(Path(file or ".").absolute().parent)
 
     def of_module(self) -> object:
@@ -146,7 +144,7 @@ class _ModuleDescription:
         return () if is_own_module(self._module.__name__) else described
 
     def of(self, value: Any, is_constant: bool = True) -> object:
-        """A value of the module; containers only where they are constants."""
+        """Return the description of a value of the module; containers only if they are constants."""
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value).replace(self._home, "") if self._home else repr(value)
         if isinstance(value, ModuleType):
@@ -167,7 +165,7 @@ class _ModuleDescription:
         return name
 
     def _is_mine(self, value: Any) -> bool:
-        """Whether a class or function is of this module, or one that no description of another module names."""
+        """Return whether a class or function belongs to this module, or to no other module that describes it."""
         module = sys.modules.get(value.__module__ or "")
         return module is None or module is self._module or "<locals>" in value.__qualname__
 
@@ -180,7 +178,7 @@ class _ModuleDescription:
         return self._of_object(value)
 
     def _of_array(self, array: Any) -> object:
-        # The bytes of objects are addresses.
+        # The bytes of object arrays are addresses.
         return array.dtype.str, array.shape, array.tobytes() if array.dtype != object else ()
 
     def _of_container(self, value: Any) -> object:
@@ -193,7 +191,9 @@ class _ModuleDescription:
         return None
 
     def _of_object(self, value: Any) -> object:
-        """Its type, and what it wraps: kernels and intrinsics of numba, cached functions, properties, methods."""
+        """Return the type of an object and its wrapped parts: kernels of numba, cached functions, properties,
+        methods.
+        """
         kind = self.of(type(value)) if not self._is_mine(type(value)) else type(value).__qualname__
         held = getattr(value, "__dict__", {})
         wrapped = [held[name] for name in ("py_func", "_defn", "__wrapped__") if name in held]
@@ -201,7 +201,7 @@ class _ModuleDescription:
         return kind, [self.of(each) for each in wrapped] or self._of_fields(value)
 
     def _of_fields(self, value: Any) -> object:
-        """The fields of a dataclass or other record; nothing of what only its own methods know."""
+        """Return the fields of a dataclass or other record; nothing for other objects."""
         names = getattr(type(value), "__dataclass_fields__", ())
         return [(name, self.of(getattr(value, name, None))) for name in names]
 

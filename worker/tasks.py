@@ -1,7 +1,7 @@
-"""What workers do, by name: this table is all that a message from Redis can ask for.
+"""The tasks of workers, by name: a message from Redis can request nothing but these.
 
-A task is a pure function of the puzzle, the arrays of one chunk, and arrays shared by all chunks of a stage. So it
-may be done twice, late, or by anybody, with the same result.
+A task is a pure function of the puzzle, the arrays of one chunk, and arrays shared by all chunks of a stage. So it may
+be repeated, late, or done by any worker, with the same result.
 """
 
 import time
@@ -40,14 +40,14 @@ _Made = TypeVar("_Made")
 
 
 def sift_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table of a partition] -> [the goals among them by key range, where each range ends]."""
+    """[keys], shared [the table of a partition] -> [the goals among them by key range, the end of each range]."""
     (keys,) = chunk
     (table,) = shared
     return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table)
 
 
 def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table, increasing targets] -> those that lead to a target, as of `sift_goals`."""
+    """[keys], shared [the table, increasing targets] -> those with a successor in the targets, as in `sift_goals`."""
     (keys,) = chunk
     table, targets = shared
     if not len(keys):
@@ -59,7 +59,7 @@ def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table of a partition, a filter] -> what leads to them and passes it, as of `sift_goals`."""
+    """[keys], shared [the table, a filter] -> their predecessors that pass it, as in `sift_goals`."""
     if not isinstance(puzzle, Reversible):
         raise TaskError(f"{puzzle.name} knows no moves backwards")
     (keys,) = chunk
@@ -69,13 +69,13 @@ def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [successors of each key in turn, distinct, sorted, without the key itself; how many each has]."""
+    """[keys] -> [the distinct sorted successors of each key in turn, without the key itself; the number of each]."""
     (keys,) = chunk
     return simple_edges(keys, *puzzle.expand(keys))
 
 
 def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [pairs that hang together as their moves do (`worker.graphs.forests`); how many moves, the balance]."""
+    """[keys] -> [pairs that connect keys as their moves do (`worker.graphs.forests`); number of moves, the balance]."""
     (keys,) = chunk
     targets, counts = simple_edges(keys, *puzzle.expand(keys))
     figures = np.array([len(targets), balance(keys, targets, counts)], dtype=np.uint64)
@@ -83,7 +83,7 @@ def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys, the place of the first of each] of some small components -> as `component_distances` has it."""
+    """[keys, the index of the first of each] of some small components -> the result of `component_distances`."""
     return component_distances(puzzle, *chunk)
 
 
@@ -100,7 +100,7 @@ def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, packed bits of who is searched from, size of a side] in the shared graph -> `Looked`, narrowed."""
+    """[sources, packed bits of vertices searched, size of a side] in the shared graph -> `SearchResults`, narrowed."""
     sources, searched, evens = chunk
     graph = Graph(*shared)
     known = np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_)
@@ -109,38 +109,37 @@ def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, their eccentricity] in the shared graph -> [all pairs (source, vertex) that are so far apart]."""
+    """[sources, their eccentricity] in the shared graph -> [all pairs (source, vertex) at that distance]."""
     sources, distance = chunk
     return [pairs_at(Graph(*shared), sources, int(distance[0]))]
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a start, how to search] -> what was found (`worker.deals.solving.request`, `.answer`)."""
+    """[a start, search options] -> the result (`worker.deals.solving.request`, `.answer`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
     return solving.answer(SOLVERS[puzzle.solver].solve(*solving.read_request(puzzle, chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.deals.hunting`)."""
+    """[a deal, walk options] -> the last and the best deal of the walk (`worker.deals.hunting`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to hunt for")
     return solving.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[which member of the family, which of its components] -> what is known of these (`worker.graphs.family`)."""
+    """[a member of the family, components of it] -> their figures (`worker.graphs.family`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is no family")
     return family.answer(family.measure(puzzle, family.read_request(chunk)))
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; what was found, increasing].
+    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the solutions found, increasing].
 
-    As in `SubtreeCounts`; the lanes are those of the digest of what was found, which itself is left out
-    where the puzzle only counts. The microseconds of the processor are the one part that another worker may have
-    otherwise.
+    As in `SubtreeCounts`; the lanes are those of the digest of the solutions, which are left out themselves if the
+    puzzle only counts. The microseconds of processor time are the only part that may differ between workers.
     """
     if not isinstance(puzzle, Placements):
         raise TaskError(f"{puzzle.name} has no subtrees")
@@ -154,13 +153,13 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def move(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[boards, parents, moves], shared as the puzzle has it -> the boards that they lead to (`worker.plays.moving`)."""
+    """[boards, parents, moves], shared as for the puzzle -> the boards that they lead to (`worker.plays.moving`)."""
     moved: Arrays = _mover(puzzle).move(puzzle, chunk, shared)
     return moved
 
 
 def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[which games], shared as for `move`, then the first board -> the best of them (`worker.plays.moving`)."""
+    """[a request for games], shared as for `move`, then the first board -> the best game (`worker.plays.moving`)."""
     played: Arrays = _mover(puzzle).play(puzzle, chunk, shared)
     return played
 
@@ -171,7 +170,7 @@ def _mover(puzzle: Puzzle) -> Any:
     return _MOVERS[puzzle.mover]
 
 
-#: What `puzzles.capabilities.Dealt` and `.Scored` name.
+#: The values of `puzzles.capabilities.Dealt.solver`, `.walker` and `Scored.mover`.
 SOLVERS = {"layers": solving, "cards": solving_cards}
 _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": hunting, "cards": hunting_cards}
@@ -198,12 +197,12 @@ TASKS: dict[str, Task] = {
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
-    """The result of a task, done here. Raises as `guarded` does."""
+    """Return the result of a task, done in this process. Raises as `guarded` does."""
     return list(guarded(name, TASKS[name], puzzle, chunk, shared))
 
 
 def guarded(name: str, work: Callable[..., _Made], *given: Any) -> _Made:
-    """What some work makes. Whatever it raises that is none of our own errors becomes a `TaskError`."""
+    """Return the result of `work`. Any error that is not one of Hakoiri's becomes a `TaskError`."""
     try:
         return work(*given)
     except NO_FAULT:

@@ -1,4 +1,4 @@
-"""Calls to all kernels that a run needs, so that they are loaded, or compiled, before its clock starts."""
+"""Loading of all kernels that a run needs, by calls, so that they are loaded or compiled before its clock starts."""
 
 from collections.abc import Callable
 
@@ -31,19 +31,19 @@ from hakoiri.worker.plays.met import SeenBoards
 from hakoiri.worker.plays.moving import games_request
 from hakoiri.worker.tasks import TASKS, do_task
 
-#: Brings kernels into this process, or compiles them.
+#: Loads kernels into this process, or compiles them.
 Loader = Callable[[Puzzle], None]
-#: Two vertices that are joined.
+#: Two vertices joined by an edge.
 _EDGE = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
 
 
 def compiling(puzzle: Puzzle) -> str:
-    """What a user is told while kernels that are not on disk are compiled."""
+    """Return the message shown while kernels that are not on disk are compiled."""
     return f"compiling the kernels of {puzzle.name}, once"
 
 
 def load_all_kernels(puzzle: Puzzle) -> None:
-    """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
+    """Load the kernels of any run, study or optimisation of `puzzle` into this process, or compile them."""
     load_host_kernels(puzzle)
     load_graph_kernels(puzzle)
     load_retracting_kernels(puzzle)
@@ -55,7 +55,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
-    """The same for a search by layers."""
+    """Load the kernels of a search by layers."""
     keys = puzzle.keys([puzzle.start])
     successors, _ = _expansion(puzzle, keys)
     if puzzle.has_mirrors:
@@ -80,7 +80,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
 
 
 def load_host_kernels(puzzle: Puzzle) -> None:
-    """The same for a search by layers in which hosts may take part."""
+    """Load the kernels of a search by layers in which hosts may take part."""
     load_search_kernels(puzzle)
     keys = puzzle.keys([puzzle.start])
     flow_of(puzzle, keys, _expansion(puzzle, keys))
@@ -89,7 +89,7 @@ def load_host_kernels(puzzle: Puzzle) -> None:
 
 
 def _load_bitmap_kernels(layer: Keys) -> None:
-    """The same for what is done to dense keys."""
+    """Load the kernels for dense keys."""
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
     take_off((0, words), [layer])
@@ -106,13 +106,13 @@ def _load_coding(keys: Keys) -> None:
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
-    """The same for components and eccentricities."""
+    """Load the kernels for components and eccentricities."""
     load_edge_kernels(puzzle)
     load_distance_kernels(puzzle)
 
 
 def load_edge_kernels(puzzle: Puzzle) -> None:
-    """The same for the moves between configurations."""
+    """Load the kernels for the moves between configurations."""
     keys = puzzle.keys([puzzle.start])
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
     balance(keys, targets, counts)
@@ -124,7 +124,7 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
 
 
 def load_distance_kernels(puzzle: Puzzle) -> None:
-    """The same for distances in graphs: those of directed ones if `puzzle` is."""
+    """Load the kernels for distances in graphs: directed ones if `puzzle` is directed."""
     graph = _EDGE
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
@@ -138,7 +138,7 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
 
 
 def load_strong_kernels(puzzle: Puzzle) -> None:
-    """The same for strong components, whatever the puzzle."""
+    """Load the kernels for strong components of any puzzle."""
     inner = inner_graph(_EDGE, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
@@ -146,7 +146,7 @@ def load_strong_kernels(puzzle: Puzzle) -> None:
 
 
 def load_retracting_kernels(puzzle: Puzzle) -> None:
-    """The same for moves backwards, where a directed puzzle knows them."""
+    """Load the kernels for moves backwards, if a directed puzzle supports them."""
     if isinstance(puzzle, Reversible):
         keys = puzzle.keys([puzzle.start])
         scatter(keys, partition_by(keys, 1).table)
@@ -156,7 +156,7 @@ def load_retracting_kernels(puzzle: Puzzle) -> None:
 
 
 def load_layout_kernels() -> None:
-    """The same for maps of components, whatever the puzzle."""
+    """Load the kernels for maps of components of any puzzle."""
     graph = _EDGE
     random = np.random.default_rng(0)
     pivots = choose_pivots(graph, random)
@@ -167,21 +167,21 @@ def load_layout_kernels() -> None:
 
 
 def load_solving_kernels(puzzle: Puzzle) -> None:
-    """The same for deals, where `puzzle` has any."""
+    """Load the kernels for deals, if `puzzle` has any."""
     if isinstance(puzzle, Dealt):
         for order in puzzle.orders:
             do_task("solve", puzzle, request(puzzle, puzzle.start, order, "goal", 1), [])
 
 
 def load_walking_kernels(puzzle: Puzzle) -> None:
-    """The same for hunts, where there are any."""
+    """Load the kernels for hunts, if there are any."""
     if isinstance(puzzle, Dealt) and puzzle.hunted:
         leg = Leg(puzzle.random_deal(1, 0), "positions", 1, 1.0, 1, 2, MOST_POSITIONS)
         do_task("hunt", puzzle, hunting.request(leg), [])
 
 
 def load_family_kernels(puzzle: Puzzle) -> None:
-    """The same for families."""
+    """Load the kernels for families."""
     if isinstance(puzzle, Family):
         load_graph_kernels(puzzle)
         puzzle.images(puzzle.keys([puzzle.start]))
@@ -191,7 +191,7 @@ def load_family_kernels(puzzle: Puzzle) -> None:
 
 
 def load_moving_kernels(puzzle: Puzzle) -> None:
-    """The same for optimisations, where moves score."""
+    """Load the kernels for optimisations, if moves score."""
     if isinstance(puzzle, Scored):
         arena = puzzle.arena()
         puzzle.bound()
@@ -206,11 +206,11 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
 
 
 def kernels_of(task: str) -> Loader:
-    """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
+    """Return the loader of a task's kernels: all take a third of a second, those of a search by layers a twentieth."""
     return _LOADERS.get(task, load_search_kernels if task in TASKS else load_host_kernels)
 
 
-#: Of the tasks that call other kernels than a search by layers.
+#: The tasks that call other kernels than a search by layers.
 _LOADERS: dict[str, Loader] = {
     "before": load_retracting_kernels,
     "diameters": load_strong_kernels,
@@ -229,7 +229,7 @@ _LOADERS: dict[str, Loader] = {
 
 
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
-    """What `keys` lead to. Of a puzzle that goes wrong nothing: the search will say so, and with more words."""
+    """Return the expansion of `keys`; empty for a puzzle that fails, because the search reports that in more detail."""
     try:
         expansion = puzzle.expand(keys)
         check_expansion(puzzle, keys, expansion)

@@ -1,1 +1,1 @@
-"""What is done to a chunk of a layer: expand, merge, cut by key range."""
+"""The work on a chunk of a layer: expand, merge, divide by key range."""

@@ -1,6 +1,6 @@
-"""A Bloom filter: a set of keys as bits that say of most other keys that they are not in it, and of none that is.
+"""A Bloom filter: a set of keys as bits; it reports most other keys as absent, and never one of its own.
 
-Two bits stand for each key, found by the halves of its hash. With four bits a key some 15 of 100 other keys pass.
+Each key sets two bits, given by the halves of its hash. With four bits a key, some 15 of 100 other keys pass.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from hakoiri.storage.layers.digest import stafford
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-#: What a key needs at most: with more hardly any others would be told apart.
+#: The most bytes per key: with more, hardly any more keys would be rejected.
 _BYTES_EACH = 2
 
 
 @jit
 def _places(keys: Keys, index: int, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The two bits of a key, of fewer than 2**32."""
+    """Return the two bits of a key; `bits` < 2**32."""
     if keys.ndim == 1:
         mixed = stafford(np.uint64(keys[index]) + _ODD)
     else:
@@ -49,18 +49,18 @@ def _look_up(words: Words, keys: Keys, found: Mask) -> None:
 
 
 def empty_filter(keys: int, most_bytes: int) -> Words:
-    """A filter for so many keys, within so many bytes."""
+    """Return a filter for so many keys, within `most_bytes`."""
     size = min(keys * _BYTES_EACH, most_bytes, 1 << 29)
     return np.zeros(max(1, size * 8 // WORD_BITS - 1), dtype=np.uint64)
 
 
 def add(words: Words, keys: Keys) -> None:
-    """Put some keys into a filter."""
+    """Add some keys to a filter."""
     _add(words, keys)
 
 
 def may_hold(words: Words, keys: Keys) -> Mask:
-    """One truth value per key: false only for keys that are not in the filter."""
+    """Return a mask that is false only for keys that are not in the filter."""
     found = np.empty(len(keys), dtype=np.bool_)
     _look_up(words, keys, found)
     return found

@@ -1,9 +1,9 @@
-"""A sum that shows, over all of an undirected space, whether a configuration or a move was left out on the way.
+"""A sum over an undirected space that shows whether a configuration or a move was left out.
 
-Each configuration adds what its moves lead to, and takes itself off as often as it has moves. Who can take back every
-move is led to as often as it leads on, so that all of it comes to 0. A key that hosts hide is still led to; of 2**32
-random mistakes about one is not seen. It takes 0.3 to 0.8 ns a configuration where moves are paired, and 11 to 63
-where those that lead alike are counted once (2 cores of an AMD EPYC, tiles to topspin).
+Each configuration adds its successors, and subtracts itself once per move. If every move can be taken back, each
+configuration is a successor as often as it has moves, so that the sum is 0. A key left out of the records of hosts is
+still a successor. One of 2**32 random errors in a single key goes unseen. The sum takes 0.3 to 0.8 ns a configuration
+if moves are paired, and 11 to 63 ns if equal moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Counts, Keys
 from hakoiri.worker.layers.kernels import simple_edges
 
-#: 2**64 by the golden ratio: odd, and its multiples are spread evenly.
+#: 2**64 divided by the golden ratio: odd, with multiples spread evenly.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -41,7 +41,7 @@ def _flow(keys: Keys, successors: Keys, counts: Counts) -> np.uint64:
 
 
 def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
-    """That of some configurations and their moves, modulo 2**64; 0 where moves cannot be taken back."""
+    """Return the flow of some configurations and their moves, modulo 2**64; 0 if moves cannot be taken back."""
     if not puzzle.undirected:
         return 0
     successors, counts = expansion
@@ -51,7 +51,7 @@ def flow_of(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> int:
 
 
 def total_flow(flows: Iterable[int | None]) -> int | None:
-    """That of several parts of a space together; ``None`` where that of one is not known."""
+    """Return the flow of several parts of a space together; ``None`` if that of one is unknown."""
     total = 0
     for flow in flows:
         if flow is None:

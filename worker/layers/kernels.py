@@ -1,4 +1,4 @@
-"""What is done to the keys of one chunk or range: sort, drop duplicates, take away the keys already known."""
+"""Kernels on the keys of one chunk or range: sort, drop duplicates, subtract known keys."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,17 +9,17 @@ from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
 from hakoiri.puzzles.keys.order import equal, insertion_sort, put, slice_between, sort_keys, subtract
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 
-#: A bitmap, and the key that its first bit stands for.
+#: A bitmap, and the key of its first bit.
 Window = tuple[Key, Words]
 
-#: A bitmap takes the place of sorting where the keys of a range are dense: fewer than this many numbers per key,
-#: duplicates counted. Measured: docs/measurements.md.
+#: A bitmap replaces sorting if the keys of a range are dense: fewer than this many numbers per key, duplicates counted.
+#: Measured: docs/measurements.md.
 DENSE_SPAN = 64
 
 
 @jit
 def _unique(keys: Keys) -> int:
-    """Move the distinct keys of a sorted array to its front; return how many. Without a branch: 1 ns a key, not 3."""
+    """Move the distinct keys of a sorted array to its front; return their number. Branch-free: 1 ns a key, not 3."""
     if len(keys) == 0:
         return 0
     last = 0
@@ -71,7 +71,7 @@ def _fill_of(words: Words) -> tuple[int, int]:
 
 @jit
 def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
-    # Places without a sign: numba asks of others whether they are counted from the end. 0.66 ns a key instead of 0.98.
+    # Unsigned indices: for signed ones numba checks for negative values. 0.66 ns a key instead of 0.98.
     one = np.uint64(1)
     four = np.uint64(4)
     count = np.uint64(0)
@@ -80,7 +80,8 @@ def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
     for index in range(len(words)):
         word = words[index]
         if count + np.uint64(WORD_BITS) <= size:
-            # By fours, the last of which may be too many: a branch for each bit would be mispredicted once a word.
+            # Four at a time, perhaps too many in the last step: a branch for each bit would be mispredicted once a
+            # word.
             end = count + popcount(word)
             while count < end:
                 for place in range(4):
@@ -97,7 +98,7 @@ def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
 
 @jit
 def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
-    """Sort each source's successors, drop duplicates and loops, in place; `counts` follow; return the new total."""
+    """Sort each source's successors, and drop duplicates and loops, in place; update `counts`; return the new total."""
     begin = 0
     total = 0
     held = successors[:1].copy()
@@ -117,10 +118,10 @@ def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
 
 
 def merge(parts: Sequence[Keys], known: Iterable[Keys]) -> Keys:
-    """The distinct keys of some batches that none of the sorted batches `known` holds, strictly increasing.
+    """Return the distinct keys of some batches that are in none of the sorted batches `known`, strictly increasing.
 
-    `parts` may be in any order; there must be at least one. Keys that lie close together (`DENSE_SPAN`) are
-    gathered in a bitmap, others sorted; the result is the same.
+    `parts` may be in any order; there must be at least one. Dense keys (`DENSE_SPAN`) are collected in a bitmap, others
+    sorted; the result is the same.
     """
     parts = [part for part in parts if len(part)] or [parts[0][:0]]
     count = sum(len(part) for part in parts)
@@ -136,7 +137,7 @@ def merge(parts: Sequence[Keys], known: Iterable[Keys]) -> Keys:
 
 
 def is_dense(span: int, count: int) -> bool:
-    """Whether `count` keys, duplicates counted, within `span` numbers are put together in a bitmap, not sorted."""
+    """Return whether `count` keys, duplicates counted, within `span` numbers are merged in a bitmap, not sorted."""
     return span < DENSE_SPAN * count
 
 
@@ -149,18 +150,18 @@ def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most:
 
 
 def set_within(words: Words, keys: Keys, base: Key) -> Keys:
-    """Set the bits of the keys that a bitmap from `base` on has; return the others, as an array of their own.
+    """Set the bits of the keys within a bitmap from `base` on; return the others, as an array of their own.
 
-    One pass does both: a mask of the others, made afterwards, takes 8 ns a key more. Pages of the array that no key is
-    written to cost nothing.
+    One pass does both: a mask of the others, made afterwards, takes 8 ns a key more. Pages of the array to which no key
+    is written cost nothing.
     """
     others = np.empty_like(keys)
-    # What lies below the base wraps around.
+    # Keys below the base wrap around.
     return others[: _set_within(words, keys, np.uint64(base), others)].copy()
 
 
 def take_off(window: Window, known: Iterable[Keys]) -> None:
-    """Clear the bits of some increasing keys, as far as a window has them."""
+    """Clear the bits of some increasing keys in a window; keys outside it are ignored."""
     base, words = window
     for others in known:
         _clear_bits(words, slice_between(others, base, base + len(words) * WORD_BITS), np.uint64(base))
@@ -175,24 +176,24 @@ def clip(window: Window, low: Key, high: Key) -> None:
 
 
 def fill_of(words: Words) -> tuple[int, int]:
-    """How many words have any bits set, and how many bits are."""
+    """Return the number of words with any bits set, and the number of bits set."""
     filled, total = _fill_of(words)
     return int(filled), int(total)
 
 
 def list_bits(words: Words, base: Key, layout: Layout) -> Keys:
-    """The keys of a bitmap, whose first bit stands for `base`."""
+    """Return the keys of a bitmap, whose first bit is `base`."""
     keys = layout.empty(_count_bits(words))
     _list_bits(words, np.uint64(base), keys)
     return keys
 
 
 def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys, Counts]:
-    """The edges of a simple graph: per source its distinct successors other than itself. The inputs are used up."""
+    """Return the edges of a simple graph: per source its distinct successors except itself. Overwrites the inputs."""
     total = _simple_edges(sources, successors, counts)
     return successors[:total], counts
 
 
 def split(keys: Keys, size: int) -> list[Keys]:
-    """`keys` in consecutive chunks of `size`; the last may be smaller."""
+    """Return `keys` in consecutive chunks of `size`; the last may be smaller."""
     return [keys[begin : begin + size] for begin in range(0, len(keys), size)]

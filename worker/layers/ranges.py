@@ -1,4 +1,4 @@
-"""A layer made by threads, one key range at a time: what the keys of a range lead to, and a range merged of all that.
+"""Expansion and merge of one key range at a time, by threads.
 
 keys of a range -> expand -> what lies within the range and its bitmap: set there
                           -> all else: put together by range
@@ -25,24 +25,24 @@ from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import Window, clip, fill_of, is_dense, list_bits, merge, set_within, split, take_off
 from hakoiri.worker.layers.partition import scatter
 
-#: So many successors at most are set at a time, so that they stay in the second-level cache.
+#: Most successors set at a time, so that they stay in the second-level cache.
 _BATCH = 1 << 17
-#: So many batches wait for a bitmap at most, while another thread uses it.
+#: Most batches that wait for a bitmap while another thread uses it.
 _WAITING = 4
-#: So many bits, about, are listed at a time.
+#: Bits listed at a time, approximately.
 _LISTED = 1 << 18
-#: From so many keys in a word on, words are coded as they are.
+#: Keys per word from which on words are coded as they are.
 _CROWDED = 3
 
-#: Takes blocks of the range of some number.
+#: Stores blocks of the range with the given number.
 Put = Callable[[int, Coded], None]
 
 
 @dataclass
 class Bitmap:
-    """The bitmap of a key range whose keys are dense: from `base` on, of so many words; ``None`` while it is empty.
+    """The bitmap of a dense key range: `length` words from `base` on; `words` is ``None`` while it is empty.
 
-    Keys of the range may also lie beyond it.
+    The range may also have keys beyond it.
     """
 
     base: Key
@@ -51,7 +51,7 @@ class Bitmap:
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes when it is not empty."""
+        """Its memory when it is not empty."""
         return self.length * WORD_BITS // 8
 
     @property
@@ -60,19 +60,19 @@ class Bitmap:
         return self.base + self.length * WORD_BITS
 
     def fill(self) -> Words:
-        """Its words, which may be written."""
+        """Return its words, which may be written."""
         if self.words is None:
             self.words = np.zeros(self.length, dtype=np.uint64)
         return self.words
 
     def between(self, low: Key, high: Key) -> "Bitmap":
-        """The part of it with low <= key < high; a copy where it has a part of a word."""
+        """Return its part with low <= key < high: a view, or a copy if the bounds divide a word."""
         base, words = _part_of((self.base, self.fill()), low, high)
         return Bitmap(base, len(words), words)
 
 
 def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bitmap | None:
-    """A bitmap for some `count` keys that lie where those of a sorted sample do; ``None`` unless they are dense.
+    """Return a bitmap for about `count` keys distributed like a sorted sample; ``None`` unless they are dense.
 
     It reaches up to `margin` beyond the sample. No word of it has a key below `low`, or from `high` on.
     """
@@ -84,9 +84,10 @@ def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bi
 
 
 class RangeSource(NamedTuple):
-    """The keys of range `number` that are expanded, in batches; the range's bitmap, if any, and what becomes of that.
+    """The keys of range `number` to be expanded, in batches, and the range's bitmap, if any.
 
-    Where it does not stay in memory, its keys are coded, less the known ones. Who holds `alone` may use it.
+    If the bitmap `stays`, it stays in memory. Otherwise its keys, less the known ones, are coded afterwards. Holding
+    `alone` gives the right to use it.
     """
 
     number: int
@@ -98,9 +99,9 @@ class RangeSource(NamedTuple):
 
 
 class ExpandedRange(NamedTuple):
-    """How many keys of a range were expanded, and what they lead to beside what stays in the range's bitmap.
+    """The number of keys of a range that were expanded, and their successors except those in the range's bitmap.
 
-    `keys` lie together by range, and `ends` says where each range ends. `flow` is that of all moves, if it is summed.
+    `keys` are grouped by range, and `ends` are the ends of the groups. `flow` is that of all moves, if it is summed.
     """
 
     size: int
@@ -110,11 +111,11 @@ class ExpandedRange(NamedTuple):
 
 
 class RangeExpansion:
-    """The expanding of ranges for layer `depth`; `table` is that of the partition.
+    """The expansion of ranges for layer `depth`; `table` is that of the partition.
 
-    Where there are bitmaps of the `whole` stretch of the keys, successors are set in one of them, which no other thread
-    uses meanwhile. Keys that do not lie in a bitmap are coded when they take more than `most_bytes`, and go to `put`
-    with the number of their range.
+    If there are bitmaps of the `whole` key range, successors are set in one of them, which no other thread uses
+    meanwhile. Keys outside a bitmap are coded when they take more than `most_bytes`, and passed to `put` with the
+    number of their range.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class RangeExpansion:
             self._free.put(bitmap)
 
     def __call__(self, work: RangeSource) -> ExpandedRange:
-        """Expand the keys of a range; any thread may."""
+        """Expand the keys of a range. Thread-safe."""
         with work.alone:
             return self._expand(work)
 
@@ -157,7 +158,7 @@ class RangeExpansion:
         return ExpandedRange(sum(sizes), keys, ends, total_flow(flows))
 
     def _successors(self, batches: Iterable[Keys], sizes: list[int], flows: list[int | None]) -> Iterator[Keys]:
-        """What some keys lead to; the length of each batch that was expanded is added to `sizes`, and its flow."""
+        """Yield the successors of some keys; append the size and the flow of each batch to `sizes` and `flows`."""
         step = max(1, _BATCH // self._puzzle.most_successors)
         for keys in chain.from_iterable(split(keys, step) for keys in batches):
             expansion = self._puzzle.expand(keys)
@@ -166,7 +167,7 @@ class RangeExpansion:
             yield expansion.successors
 
     def _beyond(self, bitmap: Bitmap | None, found: Iterable[Keys]) -> Iterator[Keys]:
-        """Set what lies in a bitmap; the others."""
+        """Set the keys within a bitmap; yield the others."""
         if bitmap is not None or not self._has_whole:
             yield from found if bitmap is None else (set_within(bitmap.fill(), keys, bitmap.base) for keys in found)
             return
@@ -177,7 +178,10 @@ class RangeExpansion:
         yield from self._set_in_whole(waiting, wait=True)
 
     def _set_in_whole(self, waiting: list[Keys], wait: bool) -> list[Keys]:
-        """Set what lies in the whole stretch, now or if no other thread is at it; the others. None waits afterwards."""
+        """Set keys in a free bitmap of the whole range, and clear `waiting`; return the keys beyond it.
+
+        If no bitmap is free, return no keys, or `wait` for one.
+        """
         try:
             bitmap = self._free.get(wait)
         except Empty:
@@ -189,7 +193,7 @@ class RangeExpansion:
             self._free.put(bitmap)
 
     def _code(self, parts: list[Keys]) -> None:
-        """Put some keys away as blocks by range, each key once."""
+        """Store some keys as blocks by range, without duplicates."""
         keys, ends = scatter(np.concatenate(parts), self._table)
         for number, part in enumerate(np.split(keys, ends[:-1])):
             if len(part):
@@ -197,7 +201,7 @@ class RangeExpansion:
 
 
 class RangeInput(NamedTuple):
-    """What was found in a key range: keys in no order and with duplicates, spilled blocks, and its bitmap, if any."""
+    """The keys found for a range: arrays in any order and with duplicates, spilled blocks, and its bitmap, if any."""
 
     parts: list[Keys]
     blocks: list[Block]
@@ -205,9 +209,9 @@ class RangeInput(NamedTuple):
 
 
 class MergeInput(NamedTuple):
-    """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left.
+    """The keys found for a range, sorted batches of known keys to subtract, and whether to keep the result.
 
-    If `within` is given, only keys that are in one of these sorted batches, too, are left.
+    If `within` is given, intersect with these sorted batches.
     """
 
     found: RangeInput
@@ -217,7 +221,7 @@ class MergeInput(NamedTuple):
 
 
 class MergedRange(NamedTuple):
-    """[How many keys, how many goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
+    """[Number of keys, number of goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
 
     summary: NDArray[np.uint64]
     coded: Coded
@@ -225,7 +229,7 @@ class MergedRange(NamedTuple):
 
 
 def merge_range(puzzle: Puzzle, depth: Depth, work: MergeInput) -> MergedRange:
-    """A range of layer `depth`; where its keys are bits and need not be kept, some of them are listed at a time."""
+    """Merge a range of layer `depth`; if its keys are bits and need not be kept, list some of them at a time."""
     whole = work.keep or work.within is not None
     total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
     for batch in _new_keys(work.found, work.known, puzzle.layout, whole):
@@ -239,7 +243,7 @@ def merge_range(puzzle: Puzzle, depth: Depth, work: MergeInput) -> MergedRange:
 
 
 def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
-    """What was found in a range, sorted, without duplicates, as blocks of layer `depth`; its bitmap is empty then."""
+    """Return the keys found for a range, sorted and distinct, as blocks of layer `depth`; empties its bitmap."""
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
@@ -249,16 +253,16 @@ def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
 
 
 def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: bool) -> Iterator[Keys]:
-    """The distinct keys of what was found that none of the known batches holds, increasing; in one batch if `whole`.
+    """Yield the distinct keys found that are in none of the known batches, increasing; in one batch if `whole`.
 
-    Its bitmap is empty in the end: to clear words that are in the cache takes less time than to have new ones.
+    Empties the bitmap: clearing words in the cache takes less time than allocating new ones.
     """
     bitmap, parts = found.bitmap, found.parts
     if bitmap is None:
         yield merge([layout.empty(0), *parts, *(decode(block, layout) for block in found.blocks)], known)
         return
     words, base = bitmap.fill(), bitmap.base
-    # IMPORTANT: another session may have had a larger bitmap, so of blocks of bits, too, some keys may lie beyond it.
+    # IMPORTANT: another session may have had a larger bitmap, so keys in blocks of bits, too, may be beyond this one.
     decoded = (decode(block, layout) for block in found.blocks)
     beyond = [set_within(words, part, base) for part in chain(parts, decoded)]
     if any(map(len, beyond)):
@@ -276,7 +280,7 @@ def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: b
 
 
 def code_window(number: int, window: Window, layout: Layout) -> Coded:
-    """The keys of a window as blocks of layer `number`: as bits where that takes about as many bytes, and less time."""
+    """Code the keys of a window for layer `number`: as bits if that takes about as many bytes, and less time."""
     base, words = window
     filled, count = fill_of(words)
     if count and count >= _CROWDED * filled:
@@ -285,7 +289,7 @@ def code_window(number: int, window: Window, layout: Layout) -> Coded:
 
 
 def _part_of(window: Window, low: Key, high: Key) -> Window:
-    """The keys of a window with low <= key < high, as a window: a view, or a copy where they do not fill its words."""
+    """Return the keys low <= key < high of a window, as a window: a view, or a copy if the bounds divide a word."""
     base, words = window
     low, high = (min(max(bound, base), base + len(words) * WORD_BITS) for bound in (low, high))
     begin = (low - base) // WORD_BITS
@@ -297,5 +301,5 @@ def _part_of(window: Window, low: Key, high: Key) -> Window:
 
 
 def _own(keys: Keys) -> Keys:
-    """`keys` without the larger array that they may be a part of."""
+    """Return `keys` without the larger array of which they may be a view."""
     return keys if keys.base is None else keys.copy()

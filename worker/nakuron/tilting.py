@@ -1,6 +1,6 @@
-"""The work of an optimisation of Nakuron in chunks: many fields tilted, or some games played, by kernels on bit planes.
+"""Chunks of an optimisation of Nakuron: many fields tilted, or some games played, by kernels on bit planes.
 
-What all chunks share are the arrays of a `Ground`, and after them, for games, the field that they begin with.
+All chunks share the arrays of a `Ground`, followed, for games, by the first field.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ from hakoiri.worker.plays.moving import Array, Arrays, Moved, PlayedGame, best_a
 #: A game ends when nothing has dropped for this many moves.
 _IDLE_MOVES = 1_000
 Bytes = NDArray[np.uint8]
-#: The strategies that play one game after another, by their places in `puzzles.nakuron.puzzle.Nakuron.games`.
+#: The strategies that play one game after another, by their index in `puzzles.nakuron.puzzle.Nakuron.games`.
 CYCLE, RANDOM, GREEDY, TWO_STEP, SAMPLE = range(5)
 #: Odd constants of a multiplicative hash, one for each of its two halves.
 _ONE, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -35,7 +35,7 @@ _HALF = np.uint64(32)
 
 
 def tilt_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> Moved:
-    """Each field ``fields[parents[i]]`` tilted to ``sides[i]``."""
+    """Return each field ``fields[parents[i]]`` tilted to ``sides[i]``."""
     count, size = len(parents), fields.shape[2]
     made = Moved(
         np.empty((count, PLANES, size, WORDS), dtype=np.uint64), np.empty((count, 2), dtype=np.uint64),
@@ -46,7 +46,7 @@ def tilt_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> 
 
 
 def first_field(field: Words, ground: Ground) -> Moved:
-    """A field as it is, as the only one."""
+    """Return an untilted field as the only one of a `Moved`."""
     made = np.zeros((1, 2), dtype=np.uint64)
     found = [drops(field, ground.holes[side]) for side in range(SIDES)]
     right, total = (np.array([[pair[which] for pair in found]], dtype=np.int32) for which in range(2))
@@ -57,7 +57,7 @@ def first_field(field: Words, ground: Ground) -> Moved:
 def move(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
     """[fields, parents, sides], shared [a ground] -> the arrays of `Moved`; [a field] -> those of this field.
 
-    To the side that a field was tilted to last it has no move: nothing would change.
+    The side that a field was tilted to last is no move: nothing would change.
     """
     fields, *chosen = chunk
     if not chosen:
@@ -77,7 +77,7 @@ def play(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
 
 
 def play_game(strategy: int, seed: int, number: int, ground: Ground, field: Words) -> PlayedGame:
-    """Game `number` of a strategy and seed. In the first one the first of several equal moves is taken."""
+    """Play game `number` of a strategy and seed. Game 0 takes the first of several equal moves."""
     state = np.array([next(random_words((seed << 32) + number))], dtype=np.uint64)
     sequence = np.zeros(MOST_MOVES, dtype=np.uint8)
     score, moves, tilts = _play(field, strategy, number > 0, state, ground, sequence)
@@ -95,9 +95,9 @@ def load_tilting_kernels() -> None:
 
 @jit
 def _digest(field: Words, out: Words) -> None:
-    """Write a hash of a field into `out` (2,): 128 bits, by which a beam recognises equal fields.
+    """Write a 128-bit hash of a field into `out` (2,), by which a beam recognises equal fields.
 
-    Two fields with one hash would cost the beam a board; what it finds is still a play, replayed by the rules.
+    A collision would cost the beam a board; its result is still a play that is replayed by the rules.
     """
     words = field.reshape(-1)
     one, other, third, fourth = _ONE, _OTHER, _OTHER, _ONE
@@ -117,7 +117,7 @@ def _digest(field: Words, out: Words) -> None:
 
 @jit
 def _tilt_all(fields: Words, parents: Array, sides: Bytes, ground: Ground, made: Moved) -> None:
-    """Tilt field ``parents[i]`` to ``sides[i]``: the field found, its digest, and what it would drop to each side."""
+    """Tilt field ``parents[i]`` to ``sides[i]``; write the field, its digest, and its drops to each side."""
     found, digests, right, total = made
     scratch = make_scratch()
     for index in range(len(parents)):
@@ -129,7 +129,7 @@ def _tilt_all(fields: Words, parents: Array, sides: Bytes, ground: Ground, made:
 
 @jit
 def _best_side(scores: NDArray[np.int64], last: int, ties_at_random: bool, state: Words) -> int:
-    """The side with the highest score, other than `last`; of equal ones the first, or one at random."""
+    """Return the side with the highest score, other than `last`; of equal ones the first, or one at random."""
     chosen, equal = -1, 0
     for side in range(SIDES):
         if side == last:
@@ -145,7 +145,7 @@ def _best_side(scores: NDArray[np.int64], last: int, ties_at_random: bool, state
 
 @jit
 def _most_right(field: Words, last: int, holes: Words) -> int:
-    """The most that a tilt to another side than `last` scores."""
+    """Return the most that a tilt to another side than `last` scores."""
     most = 0
     for side in range(SIDES):
         if side != last:
@@ -157,7 +157,7 @@ def _most_right(field: Words, last: int, holes: Words) -> int:
 def _play(
     start: Words, strategy: int, ties_at_random: bool, state: Words, ground: Ground, sequence: Bytes
 ) -> tuple[int, int, int]:
-    """Play one game into `sequence`; its score, the moves up to the last that scored, and how many tilts it took."""
+    """Play one game into `sequence`; return its score, the moves up to the last that scored, and its tilts."""
     scratch = make_scratch()
     field, after = start.copy(), np.empty_like(start)
     scores = np.zeros(SIDES, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Boards of any scored puzzle moved on for a beam, and games: what is asked and answered."""
+"""Moves of boards of any scored puzzle for a beam, and games: requests and results."""

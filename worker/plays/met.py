@@ -1,4 +1,4 @@
-"""The boards that a beam has met, by their digests: a hash table that keeps to the memory it is given."""
+"""The set of boards that a beam has met, by digest: a hash table within a given memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,19 +7,19 @@ from hakoiri.puzzles.jit import jit
 
 Words = NDArray[np.uint64]
 Figures32 = NDArray[np.int32]
-#: Points, and what was taken off the reserve; less than 0 where a slot is empty.
+#: Points, and the amount taken off the reserve; negative for an empty slot.
 _EMPTY = -1
 _FIRST_SLOTS = 1 << 10
-#: Bytes of a slot, and with the smaller table from which it is filled when it grows.
+#: Bytes per slot, including the smaller table from which it is filled when it grows.
 _SLOT_BYTES = 36
 _ONE, _OTHER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
 
 
 class SeenBoards:
-    """Boards met, each with the most points that a play came to it with, and what it had taken off the reserve."""
+    """Boards met, each with the most points of a play that reached it, and what that took off the reserve."""
 
     def __init__(self, memory: int) -> None:
-        """`memory` in bytes is kept: boards are forgotten where there are more, at first those met early on."""
+        """Use at most `memory` bytes: when there are more boards, those met early are dropped first."""
         self._most = max(_FIRST_SLOTS, 1 << max(1, memory // _SLOT_BYTES).bit_length() - 1)
         self._count = 0
         self._clear(_FIRST_SLOTS)
@@ -33,9 +33,9 @@ class SeenBoards:
         self._count = 0
 
     def fresh(self, digests: Words, points: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of those boards that are new, or were met with fewer points only; from now on they are met."""
+        """Return the indices of boards that are new, or were met with fewer points only; add them."""
         found = [np.empty(0, dtype=np.int64)]
-        # A layer of more boards than the table holds is taken in by parts.
+        # A layer of more boards than the table holds is added in parts.
         for begin in range(0, len(digests), self._most // 4):
             part = slice(begin, begin + self._most // 4)
             found.append(begin + self._remember(digests[part], np.stack([points[part], taken[part]], axis=1)))
@@ -57,7 +57,7 @@ class SeenBoards:
         self.forget(int(np.median(taken)) + 1)
 
     def forget(self, least: int) -> None:
-        """Forget the boards that had taken less than this off the reserve."""
+        """Drop the boards with less than this taken off the reserve."""
         digests, figures = self._held()
         kept = figures[:, 1] >= least
         self._rebuild(len(self._figures), digests[kept], figures[kept])
@@ -71,11 +71,11 @@ class SeenBoards:
         return self._digests[used], self._figures[used]
 
     def arrays(self) -> tuple[Words, Figures32]:
-        """Digests and figures of all, for another process to go on with."""
+        """Return digests and figures of all boards, from which another process can continue."""
         return self._held()
 
     def take_over(self, digests: Words, figures: Figures32) -> None:
-        """Be what `arrays` gave."""
+        """Replace the contents by the result of `arrays`."""
         self._clear(_FIRST_SLOTS)
         self.fresh(digests, *figures.astype(np.int64).T)
 
@@ -84,7 +84,7 @@ class SeenBoards:
 def _insert(
     table: Words, held: Figures32, digests: Words, figures: Figures32, places: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write boards that are new or better into the table, their numbers into `places`; how many, and how many new."""
+    """Write new or better boards into the table, their numbers into `places`; return both counts: all, and new ones."""
     mask = np.uint64(len(table) - 1)
     fresh = new = 0
     for number in range(len(digests)):

@@ -1,6 +1,6 @@
-"""The work of an optimisation in chunks: boards moved on, or some games played. Pure functions of arrays.
+"""Chunks of an optimisation: boards moved on, or some games played. Pure functions of arrays.
 
-What all chunks share are the arrays of a `puzzles.capabilities.Arena`. Here boards are keys, as words of 64 bits.
+All chunks share the arrays of a `puzzles.capabilities.Arena`. Boards are keys here, as words of 64 bits.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ _MIXER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
 class Moved(NamedTuple):
-    """Boards (m, ...), digests of 128 bits (m, 2), and what each move (m, moves) scores and takes off the reserve.
+    """Boards (m, ...), digests of 128 bits (m, 2), and the score and the cost in reserve of each move (m, moves).
 
-    A move that there is not takes -1.
+    `takes` is -1 for a move that does not exist.
     """
 
     boards: Array
@@ -32,7 +32,7 @@ class Moved(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A game: its number, score, moves up to the last that scored, and how many moves its strategy tried."""
+    """A game: its number, score, moves up to the last that scored, and the number of moves that its strategy tried."""
 
     number: int
     score: int
@@ -67,7 +67,7 @@ def _looked_at(puzzle: Scored, keys: Keys) -> Moved:
 
 
 def _digests(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The words themselves, or a mixture of them where they are more than two."""
+    """Return the words themselves, or a hash of them if there are more than two."""
     digests = np.zeros((len(words), _DIGEST_WORDS), dtype=np.uint64)
     for number, word in enumerate(words.T):
         mixed = digests[:, number % _DIGEST_WORDS] * _MIXER
@@ -76,12 +76,12 @@ def _digests(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def games_request(strategy: int, seed: int, first: int, count: int) -> list[Array]:
-    """What is asked of a worker: games `first` to ``first + count - 1`` of a strategy, by number, and a seed."""
+    """Return the request for games `first` to ``first + count - 1`` of a strategy, by number, and a seed."""
     return [np.array([strategy, seed, first, count], dtype=np.int64)]
 
 
 def best_answer(games: Sequence[PlayedGame]) -> list[Array]:
-    """The best of some games as arrays, with the moves tried in all of them."""
+    """Return the best of some games as arrays, with the number of moves tried in all of them."""
     best = max(games, key=lambda game: (game.score, -len(game.sequence), -game.number))
     figures = [best.number, best.score, sum(game.tried for game in games)]
     return [np.array(best.sequence, dtype=np.uint16), np.array(figures, dtype=np.int64)]

@@ -1,1 +1,1 @@
-"""Deals solved, counted and hunted for in memory."""
+"""Solving, counting and hunting of deals in memory."""

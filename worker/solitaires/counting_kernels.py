@@ -1,7 +1,7 @@
-"""Positions of a deal of Gap counted by their hashes alone: all of them depth first, the first layers breadth first.
+"""Counts of a deal's positions in Gap by their hashes alone: of all depth first, of the first layers breadth first.
 
-A deal is here a `field`: for each cell the card that lies on it (numbered as in `puzzles.solitaires.kernels`) or BLANK.
-Which ace lay on a blank changes nothing, so it is left out. Places are those of rows one cell wider, for their aces.
+A deal is a `field`: for each cell its card (numbered as in `puzzles.solitaires.kernels`) or BLANK. The aces are left
+out, because it makes no difference which of them was where. Places are in rows one cell wider, for the aces.
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ from hakoiri.puzzles.solitaires.kernels import BLANK, SUITS, Table
 from hakoiri.worker.solitaires.solving_kernels import HashTable
 
 Field = NDArray[np.int8]
-#: The place of each card; how wide its integers are is the caller's.
+#: The place of each card; the caller chooses the integer type.
 Places = NDArray[Any]
-#: How many positions there are up to each depth.
+#: The number of positions up to each depth.
 Profile = NDArray[np.int64]
 _FIRST_ROOM = 1 << 12
 
 
 @jit
 def _lay_follows(place: Places, columns: int, follows: Table) -> np.uint64:
-    """For each cell the card that a gap to its right takes, or BLANK; returns the gaps as bits."""
+    """Write for each cell the card that fits a gap to its right, or BLANK; return the gaps as bits."""
     suit_size, width = columns - 1, columns + 1
     follows[:] = BLANK
     gaps = (np.uint64(1) << np.uint64(SUITS * width)) - np.uint64(1)
@@ -39,7 +39,7 @@ def _lay_follows(place: Places, columns: int, follows: Table) -> np.uint64:
 
 @jit
 def _lay_out(field: Field, columns: int, place: Places, follows: Table) -> np.uint64:
-    """Where each card is, and what `_lay_follows` says of that."""
+    """Write the place of each card, and fill `follows` as `_lay_follows` does; return the gaps."""
     for cell in range(SUITS * columns):
         if field[cell] != BLANK:
             place[field[cell]] = cell // columns * (columns + 1) + cell % columns + 1
@@ -48,7 +48,7 @@ def _lay_out(field: Field, columns: int, place: Places, follows: Table) -> np.ui
 
 @jit
 def _slot_of(hashes: NDArray[np.uint64], value: np.uint64) -> int:
-    """Where a hash stands in a table, or where it would."""
+    """Return the slot of a hash in a table, or the slot where it belongs."""
     mask = np.uint64(len(hashes) - 1)
     slot = value & mask
     while hashes[slot] != np.uint64(0) and hashes[slot] != value:
@@ -58,7 +58,7 @@ def _slot_of(hashes: NDArray[np.uint64], value: np.uint64) -> int:
 
 @jit
 def _spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A table of twice the size with the same hashes; 0 is an empty slot."""
+    """Return a table of twice the size with the same hashes; 0 is an empty slot."""
     spread = np.zeros(2 * len(hashes), dtype=np.uint64)
     for value in hashes:
         if value != np.uint64(0):
@@ -68,7 +68,7 @@ def _spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @jit
 def _places_of(left: np.uint64) -> Table:
-    """The gaps, given as bits, one by one."""
+    """Return the gaps, given as bits, as a table."""
     gaps = np.empty(SUITS, dtype=np.int64)
     for number in range(SUITS):
         gaps[number] = lowest_bit(left)
@@ -78,7 +78,7 @@ def _places_of(left: np.uint64) -> Table:
 
 @jit
 def _begun(place: Places, table: HashTable) -> tuple[np.uint64, NDArray[np.uint64]]:
-    """The hash of a first position, and a table of hashes that has it."""
+    """Return the hash of a first position, and a table of hashes that contains it."""
     value = np.uint64(1)
     for card in range(len(place)):
         value ^= table[card, place[card]]
@@ -96,16 +96,16 @@ def _shift(card: int, gap: int, source: int, target: int, place: Places, gaps: T
 
 @jit
 def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> int:
-    """How many positions a field leads to, at most `cap`: depth first, moves done and taken back on one board.
+    """Return the number of positions reachable from a field, at most `cap`: depth first, on one board with undo.
 
-    Only hashes are kept, which makes this three times as fast as a search that compares positions. Two equal hashes in
-    ten million positions have a probability of 1 in 400,000; records are counted exactly.
+    Only hashes are kept, which makes this three times as fast as a search that compares positions. The probability of
+    two equal hashes in ten million positions is 1 in 400,000; records are counted exactly.
     """
     place = np.empty(SUITS * (columns - 1), dtype=np.int64)
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
     gaps = _places_of(_lay_out(field, columns, place, follows))
     value, hashes = _begun(place, table)
-    # The potential of Gap grows with every move up to this at most.
+    # The potential of Gap grows with every move, up to at most this.
     done = np.empty((SUITS * columns * columns // 2, 3), dtype=np.int64)
     count, level, gap = 1, 0, 0
     while count < cap:
@@ -145,9 +145,9 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
 def early_layers(
     field: Field, columns: int, table: HashTable, expected: Profile, least: float, most: int
 ) -> tuple[Profile, bool]:
-    """The profile of a field up to `most` positions, breadth first, and whether it came that far or to its end.
+    """Return the profile of a field up to `most` positions, breadth first, and whether it reached them or the end.
 
-    It stops at a depth where it has less than `least` times what is `expected` there, if that is not 0.
+    It stops at a depth with less than `least` times the number `expected` there, if that is not 0.
     """
     room, cards = 2 * most, SUITS * (columns - 1)
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)

@@ -20,15 +20,15 @@ from hakoiri.worker.solitaires.counting_kernels import Field, Profile, count_pos
 from hakoiri.worker.solitaires.solving import as_solitaire, solve
 from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first
 
-#: What is maximised: the number of a name in `worker.solitaires.hunting.OBJECTIVES`.
+#: The objectives: their indices in `worker.deals.hunting.OBJECTIVES`.
 POSITIONS, MOVES, DEPTH = 0, 1, 2
-#: The score of a deal that does not lead to the goal, where moves count, and of one beyond the cap.
+#: The score of a deal without a solution, if moves count, and of one beyond the cap.
 UNSOLVABLE, TOO_LARGE = -1, -2
-#: What a try costs besides its positions, in positions: so a leg over tiny deals ends, too.
+#: The cost of a try besides its positions, in positions, so that a leg over tiny deals ends, too.
 TRY_COST = 300
-#: A change is screened by its first layers, up to this share of the positions of the deal that it was made from; it is
-#: dropped where they have less than `_SLACK` of what they need (measured: docs/hunt.md). With fewer positions the
-#: first layers say too little.
+#: A change is screened by its first layers, up to this share of the positions of the deal that it was made from. It is
+#: dropped if they have less than `_SLACK` of what they need (measured: docs/hunt.md). With fewer positions the first
+#: layers are not significant.
 _SCREENED, _SLACK = 0.1, 0.9
 _FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
 #: Kinds of exchanges.
@@ -36,7 +36,7 @@ _KINDS = 5
 
 
 def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
-    """Walk one leg; if the deal has other ranks than the puzzle, on its way there, no figures are found.
+    """Walk one leg; no figures are computed if the deal has other ranks than the puzzle, as in a growing deal.
 
     Raises `TaskError` if the figures of the best deal are not those of the walk.
     """
@@ -58,7 +58,7 @@ def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
 
 
 def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
-    """All figures of a deal, by an exact search in memory; `PuzzleError` if it leads to more than `cap` positions."""
+    """Return all figures of a deal, by an exact search in memory; `PuzzleError` for more than `cap` positions."""
     solved = solve(puzzle, puzzle.start_of(deal), "bfs", "exhausted", cap)
     if not solved.exhausted:
         raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions", Step("raise", "cap"))
@@ -66,27 +66,27 @@ def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
 
 
 def field_of(puzzle: Solitaire, deal: list[Card]) -> Field:
-    """For each cell the card on it; the aces' cells are gaps."""
+    """Return the card on each cell; the aces' cells are gaps."""
     field = np.full(len(deal), BLANK, dtype=np.int8)
     field[puzzle.places_of(deal)] = np.arange(SUITS * puzzle.suit_size)
     return field
 
 
 def deal_of(puzzle: Solitaire, field: Field) -> list[Card]:
-    """The deal of a field; which ace lay on which gap is not known, so they are taken in order."""
+    """Return the deal of a field, with the aces in order: the field does not hold which of them was where."""
     aces = iter(range(0, SUITS * puzzle.columns, puzzle.columns))
     return [next(aces) if card == BLANK else _dealt(card, puzzle.suit_size) for card in field.tolist()]
 
 
 def _dealt(card: int, suit_size: int) -> Card:
-    """A card of the field among those of the deal, where each suit begins with its ace."""
+    """Return a card of the field as numbered in deals, where each suit begins with its ace."""
     suit, rank = divmod(card, suit_size)
     return suit * (suit_size + 1) + rank + 1
 
 
 @cache
 def _tables() -> tuple[HashTable, HashTable]:
-    """Random words for each card and cell, always the same: for places of 8 bits, and for rows one cell wider."""
+    """Return fixed random words for each card and cell: for places of 8 bits, and for rows one cell wider."""
     cards, cells = SUITS * (MOST_COLUMNS - 1), SUITS * (MOST_COLUMNS + 1)
     words = np.array(list(islice(random_words(1), 2 * cards * cells)), dtype=np.uint64)
     one, other = words.reshape(2, cards, cells)
@@ -95,10 +95,10 @@ def _tables() -> tuple[HashTable, HashTable]:
 
 @jit
 def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
-    """Put each card that lies right of its predecessor into some gap, as if it had come from there.
+    """Move each card right of its predecessor into some gap, as if it had come from there.
 
-    The field that results leads to the one given, so it leads to more positions. The potential of Gap falls with each
-    such step, so they end.
+    The new field leads to the given one, so it leads to more positions. Each such step reduces the potential of Gap, so
+    they end.
     """
     suit_size = columns - 1
     cell = 0
@@ -123,9 +123,9 @@ def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
 
 @jit
 def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
-    """Two cells exchanged: any two, cards of one suit or of one rank, a card and a gap, or neighbours.
+    """Exchange two cells: any two, cards of one suit or of one rank, a card and a gap, or neighbours.
 
-    Then moves are undone, where possible.
+    Then undo moves, where possible.
     """
     suit_size, cells = columns - 1, SUITS * columns
     kind = random_below(state, _KINDS)
@@ -146,7 +146,7 @@ def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
 
 @jit
 def score(field: Field, columns: int, tables: tuple[HashTable, HashTable], objective: int, cap: int) -> tuple[int, int]:
-    """(what is maximised, how many positions were generated to find it)."""
+    """Return (the value to be maximised, the number of positions generated to find it)."""
     if objective == POSITIONS:
         count = count_positions(field, columns, tables[1], cap)
         return (count if count < cap else TOO_LARGE), count
@@ -165,7 +165,7 @@ def score(field: Field, columns: int, tables: tuple[HashTable, HashTable], objec
 
 @jit
 def _profile(field: Field, known: int, columns: int, table: HashTable) -> Profile:
-    """What the first layers of a deal of `known` positions have, 0 where that says too little."""
+    """Return the sizes of the first layers of a deal of `known` positions, 0 where they are not significant."""
     if known < _FEWEST_SCREENED:
         return np.zeros(0, dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
@@ -181,11 +181,11 @@ def anneal(
     field: Field, known: int, columns: int, tables: tuple[HashTable, HashTable], objective: int, temperature: float,
     work: int, cap: int, state: NDArray[np.uint64],
 ) -> tuple[int, Field, int, int, int]:  # fmt: skip
-    """Change `field` step by step until `work` positions are generated; it stays where the walk ends.
+    """Change `field` step by step until `work` positions are generated; it is the last deal of the walk then.
 
-    A worse deal is taken with the probability exp(gain / temperature) (Kirkpatrick et al., 1983), a gain in positions
-    being that of their logarithm; from a deal beyond the cap any step is taken. The least gain that would be taken is
-    drawn first, so that most changes are dropped after their first layers. Gives (its score, the best field met, its
+    A worse deal is accepted with the probability exp(gain / temperature) (Kirkpatrick et al., 1983); the gain in
+    positions is that of their logarithm. From a deal beyond the cap any step is accepted. The least acceptable gain is
+    drawn first, so that most changes are dropped after their first layers. Returns (its score, the best field met, its
     score, deals tried, positions generated).
     """
     spent = tried = 0

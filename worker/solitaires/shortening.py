@@ -1,4 +1,4 @@
-"""Redundant moves of a Superpuzz solution found and left out (Shintani, "Verbosity of Movement by Depth-first Search").
+"""Removal of redundant moves of a Superpuzz solution (Shintani, "Verbosity of Movement by Depth-first Search").
 
 Where i aces and j holes are in the left-end column, moving only aces between its holes makes an *element component*
 (i, j): the paper gives the greatest distance m in each, and its property 1 says that a stay of more than m moves is
@@ -28,13 +28,13 @@ from hakoiri.worker.solitaires.solving import as_solitaire, first_positions
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.
 DIAMETERS = {(1, 1): 1, (1, 2): 1, (1, 3): 1, (2, 1): 3, (2, 2): 3, (3, 1): 4}
-#: Why moves are redundant: a position recurred; a stay in an element component was longer than its diameter, or only
-#: longer than necessary; so was one in a strong component; a card moved twice where once would do.
+#: Reasons why moves are redundant: a position recurred; a stay in an element component was longer than its diameter, or
+#: only longer than necessary; so was one in a strong component; a card moved twice where once would do.
 Why = Literal["revisit", "property 1", "detour", "component", "twice", "shortcut"]
 Step = Literal["revisits", "aces", "components", "twice", "shortcuts"]
 STEPS: tuple[Step, ...] = get_args(Step)
 Places = tuple[int, ...]
-#: Whether a move of a card, from a cell to another, is one of those that a stay is made of.
+#: Returns whether a move of a card, from a cell to another, belongs to the moves of a stay.
 Inside = Callable[[Solitaire, int, int, int], bool]
 #: Positions from which a study looks for shortcuts.
 REACH = 1_000
@@ -42,7 +42,7 @@ REACH = 1_000
 
 @dataclass(frozen=True)
 class Redundancy:
-    """Moves ``begin..end-1`` of the solution as it was, which `instead` replaces; `component` is (aces, holes)."""
+    """Moves ``begin..end-1`` of a solution, to be replaced by `instead`; `component` is (aces, holes)."""
 
     begin: int
     end: int
@@ -53,7 +53,7 @@ class Redundancy:
 
 @dataclass(frozen=True)
 class ShorteningPass:
-    """A solution, and redundancies of it that are left out together; they do not overlap."""
+    """A solution, and its redundancies that are removed together; they do not overlap."""
 
     moves: list[Move]
     redundant: list[Redundancy]
@@ -61,9 +61,9 @@ class ShorteningPass:
 
 @dataclass(frozen=True)
 class Shortened:
-    """A solution without its redundant moves. Each round begins with the solution left by the round before.
+    """A solution without its redundant moves. Each round begins with the result of the round before.
 
-    `left` says how many moves each step has left.
+    `left` is the number of moves left after each step.
     """
 
     moves: list[Move]
@@ -72,12 +72,11 @@ class Shortened:
 
 
 def shorten(puzzle: Dealt, start: Key, moves: list[Move], reach: int = 0) -> Shortened:
-    """`moves` from the position `start` without those that the `STEPS` find redundant.
+    """Return `moves` from the position `start` without those that the `STEPS` find redundant.
 
-    Shortcuts are looked for among the first `reach` positions from each position of the solution, so none with 0.
-
-    The result is replayed: it leads by moves of the rules from `start` to where `moves` lead. Raises `TaskError` if
-    `moves` are no moves of the rules.
+    Shortcuts are searched for among the first `reach` positions from each position of the solution; 0 skips them. The
+    result is replayed: it leads by legal moves from `start` to the end of `moves`. Raises `TaskError` if `moves` are
+    not legal.
     """
     game = as_solitaire(puzzle)
     places = game.placing.unpack(start)
@@ -97,7 +96,9 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move], reach: int = 0) -> Sho
 
 
 def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Places]:
-    """The position before each move and after the last, by the reference rules; `TaskError` names a wrong move."""
+    """Return the position before each move and after the last, by the reference rules; `TaskError` for illegal
+    moves.
+    """
     found = [tuple(places)]
     for number, move in enumerate(moves, 1):
         here = list(found[-1])
@@ -109,7 +110,7 @@ def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Plac
 
 
 def _positions(start: Places, moves: list[Move]) -> list[Places]:
-    """What `replay` gives, for moves known to be right."""
+    """Return the result of `replay`, for moves known to be legal."""
     found = [start]
     for card, cell in moves:
         found.append((*found[-1][:card], cell, *found[-1][card + 1 :]))
@@ -126,7 +127,7 @@ def _cut_out(moves: list[Move], redundant: list[Redundancy]) -> list[Move]:
 
 
 def _revisits(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """The loops of a path: from the first visit of a position to its last."""
+    """Return the loops of a path: from the first visit of a position to its last."""
     last = {position: number for number, position in enumerate(path)}
     found, number = [], 0
     while number < len(path):
@@ -138,7 +139,7 @@ def _revisits(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[
 
 
 def _long_stays_of_aces(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """The stays in element components that are longer than the shortest between their ends."""
+    """Return the stays in element components that are longer than the shortest between their ends."""
     found = []
     for begin, end, instead in _long_stays(puzzle, path, moves, _of_aces):
         component = element_component(puzzle, path[begin])
@@ -148,25 +149,25 @@ def _long_stays_of_aces(puzzle: Solitaire, path: list[Places], moves: list[Move]
 
 
 def _long_stays_of_all(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """The stays in strong components that are longer than the shortest between their ends."""
+    """Return the stays in strong components that are longer than the shortest between their ends."""
     stays = _long_stays(puzzle, path, moves, _of_chains)
     return [Redundancy(begin, end, instead, "component", None) for begin, end, instead in stays]
 
 
 def _of_aces(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
-    """An ace goes from left end to left end."""
+    """Return whether an ace moves from left end to left end."""
     return not (card % puzzle.suit_size or source % puzzle.columns or target % puzzle.columns)
 
 
 def _of_chains(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
-    """A card of rank r, aces being 0, goes from column r to column r."""
+    """Return whether a card of rank r, aces being 0, moves from column r to column r."""
     return card % puzzle.suit_size == source % puzzle.columns == target % puzzle.columns
 
 
 def _long_stays(
     puzzle: Solitaire, path: list[Places], moves: list[Move], inside: Inside
 ) -> list[tuple[int, int, list[Move]]]:  # fmt: skip
-    """The longest sequences of moves `inside` that are not shortest: first, one past the last, and a shortest."""
+    """Return the longest sequences of moves `inside` that are not shortest: begin, end, and a shortest."""
     within = [inside(puzzle, card, before[card], cell) for (card, cell), before in zip(moves, path, strict=False)]
     borders = [number for number, (one, other) in enumerate(pairwise([False, *within, False])) if one != other]
     found = []
@@ -178,7 +179,7 @@ def _long_stays(
 
 
 def _shortest_stay(puzzle: Solitaire, start: Places, end: Places, inside: Inside) -> list[Move]:
-    """A shortest way between two positions by moves `inside`."""
+    """Return a shortest path between two positions by moves `inside`."""
     known: dict[Places, list[Move]] = {start: []}
     for position in (order := [start]):
         if end in known:
@@ -193,7 +194,7 @@ def _shortest_stay(puzzle: Solitaire, start: Places, end: Places, inside: Inside
 
 
 def _moved_twice(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """The first two moves of a card, the highest ranks first, of which the later one alone would do."""
+    """Return the first two moves of a card, the highest ranks first, of which the later one alone would do."""
     by_rank = sorted(range(len(moves)), key=lambda number: (-(moves[number][0] % puzzle.suit_size), number))
     for first in by_rank:
         card = moves[first][0]
@@ -204,7 +205,7 @@ def _moved_twice(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> li
 
 
 def _right_without(puzzle: Solitaire, start: Places, moves: list[Move]) -> bool:
-    """Whether `moves` are right from `start`."""
+    """Return whether `moves` are legal from `start`."""
     cells, at = list(start), {cell: card for card, cell in enumerate(start)}
     for card, cell in moves:
         column, left = cell % puzzle.columns, at.get(cell - 1)
@@ -217,14 +218,14 @@ def _right_without(puzzle: Solitaire, start: Places, moves: list[Move]) -> bool:
 
 
 def element_component(puzzle: Solitaire, position: Places) -> tuple[int, int]:
-    """How many aces and how many holes are in the left-end column."""
+    """Return the numbers of aces and of holes in the left-end column."""
     ends = {row * puzzle.columns for row in range(len(position) // puzzle.suit_size)}
     aces = sum(cell in ends for card, cell in enumerate(position) if card % puzzle.suit_size == 0)
     return aces, len(ends - set(position))
 
 
 def _shortcuts(reach: int, puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
-    """The greatest shortcut from each position in turn, beyond the one before."""
+    """Return the greatest shortcut from each position in turn, beyond the one before."""
     later = {position: number for number, position in enumerate(path)}
     found, number = [], 0
     while number < len(path) - 1:

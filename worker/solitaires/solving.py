@@ -1,4 +1,4 @@
-"""One deal of a solitaire solved in memory by kernels, breadth first or depth first, as in the papers."""
+"""Solvers of one deal of a solitaire in memory, by kernels, breadth first or depth first, as in the papers."""
 
 import time
 from collections.abc import Callable
@@ -23,18 +23,18 @@ _UNTIL: tuple[Until, ...] = get_args(Until)
 
 
 def as_solitaire(puzzle: Dealt) -> Solitaire:
-    """A puzzle whose `solver` is ``cards``; `TaskError` for one that is no solitaire."""
+    """Return a puzzle whose `solver` is ``cards``; `TaskError` if it is not a solitaire."""
     if not isinstance(puzzle, Solitaire):
         raise TaskError(f"{puzzle.name} is no solitaire with cards on a field")
     return puzzle
 
 
 def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> SolveResult:
-    """Search from `start` until `until` or until `cap` positions are generated; for Gap both goals are the same.
+    """Search from `start` until `until` or until `cap` positions are generated; both goals are the same for Gap.
 
-    Gap depth first looks at all positions, as its paper says: the first goal it meets need not be the nearest. Where
-    the cap stops it, its goal is the first one met. `longest` does the same for a solution of most moves, `tree`
-    remembers no position (`worker.solitaires.trees`).
+    Depth first, Gap visits all positions, as its paper says: the first goal need not be the nearest. If the cap stops
+    it, its goal is the first one met. `longest` does the same for a solution of most moves; `tree` remembers no
+    position (`worker.solitaires.trees`).
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
     places = np.array(game.placing.unpack(start), dtype=np.uint8)
@@ -61,7 +61,9 @@ def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap
 def first_positions(
     puzzle: Solitaire, start: tuple[int, ...], cap: int
 ) -> tuple[list[tuple[int, ...]], list[int], Callable[[int], list[Move]]]:
-    """The first `cap` positions that `start` leads to, breadth first, the depth of each, and what gives moves to it."""
+    """Return the first `cap` positions from `start`, breadth first, their depths, and a function from index to
+    moves.
+    """
     held, parents, count, ends, _, _ = breadth_first(
         np.array(start, dtype=np.uint8), puzzle.columns, puzzle.any_ace, _hash_table(puzzle), 0, cap
     )
@@ -86,7 +88,7 @@ def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: i
 
 
 def _goals(places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]) -> list[Goal | None]:
-    """Both goals with the moves by which the search came to them."""
+    """Return both goals with the moves by which the search reached them."""
     return [None if index < 0 else Goal(_path(places, parents, index), found) for index, _, found in goals.tolist()]
 
 
@@ -100,7 +102,7 @@ def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> 
 
 
 def _along(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int32]) -> list[Move]:
-    """The moves of a way to the goal, by the reference rules, along decreasing numbers of moves left."""
+    """Return the moves of a path to the goal, by the reference rules, along decreasing numbers of moves left."""
     left = int(to_goal[0])
     by_left: dict[int, set[bytes]] = {}
     for moves in range(left):
@@ -118,7 +120,7 @@ def _along(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int
 
 
 def _hash_table(puzzle: Solitaire) -> HashTable:
-    """A random word for each card and cell, always the same."""
+    """Return a random word for each card and cell, always the same."""
     return _random_table(puzzle.placing.cards, puzzle.placing.cells)
 
 
@@ -129,7 +131,7 @@ def _random_table(cards: int, cells: int) -> HashTable:
 
 
 def bytes_of_search(puzzle: Dealt, cap: int) -> int:
-    """The most memory that `solve` takes: its arrays, and half as much again while they grow."""
+    """Return the most memory that `solve` takes: its arrays, and half as much again while they grow."""
     cards, room = as_solitaire(puzzle).placing.cards, 1 << max(12, (cap - 1).bit_length())
     hash_parent_and_order, slots = 24, 8
     return cap * (cards + hash_parent_and_order) + room * slots + room // 2 * (cards + 24)

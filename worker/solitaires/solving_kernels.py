@@ -14,19 +14,19 @@ from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Cells, Places,
 #: Hashes by card and cell.
 HashTable = NDArray[np.uint64]
 Indices = NDArray[np.int32]
-#: What is known of both goals, any order of suits and the fixed one: [index of the position, moves, positions by then].
+#: Both goals, in any order of suits and the fixed one: [index of the position, moves, positions by then].
 Goals = NDArray[np.int64]
-#: `to_goal` of a position that does not lead to the goal.
+#: `to_goal` of a position from which the goal cannot be reached.
 NEVER = 1 << 30
 _NONE = -1
 _FIRST_ROOM = 1 << 12
-#: A cell is less than 64.
+#: Bits of a cell number, which is less than 64.
 _HOLE_BITS = 6
 
 
 @jit
 def _goal_kind(place: Places, columns: int) -> int:
-    """0 for no goal, 1 for suits in order in any rows, 2 for those whose row is the suit's number."""
+    """Return 0 for no goal, 1 for suits in order in any rows, 2 if each suit is in the row of its number."""
     suit_size = columns - 1
     kind = 2
     for suit in range(SUITS):
@@ -43,7 +43,7 @@ def _goal_kind(place: Places, columns: int) -> int:
 
 @jit
 def _last_column(columns: int) -> np.uint64:
-    """The cells that are blank in every goal."""
+    """Return the cells that are blank in every goal."""
     cells = np.uint64(0)
     for row in range(1, SUITS + 1):
         cells |= np.uint64(1) << np.uint64(row * columns - 1)
@@ -52,7 +52,7 @@ def _last_column(columns: int) -> np.uint64:
 
 @jit
 def _note_goal(place: Places, columns: int, any_order: bool, index: int, moves: int, count: int, goals: Goals) -> None:
-    """Write down a goal that is the first of its kind; without `any_order` only the fixed one is a goal at all."""
+    """Record a goal that is the first of its kind; without `any_order` only the fixed one is a goal at all."""
     kind = _goal_kind(place, columns)
     for number in range(2):
         counts = kind == 2 or (kind == 1 and any_order and number == 0)
@@ -64,7 +64,7 @@ def _note_goal(place: Places, columns: int, any_order: bool, index: int, moves: 
 
 @jit
 def _same(places: Places, other: int, index: int, card: int, target: int) -> bool:
-    """Whether position `other` is `index` after `card` has gone to `target`."""
+    """Return whether position `other` is `index` after `card` has moved to `target`."""
     for each in range(places.shape[1]):
         if places[other, each] != (target if each == card else places[index, each]):
             return False
@@ -75,7 +75,7 @@ def _same(places: Places, other: int, index: int, card: int, target: int) -> boo
 def _slot_of(
     slots: Indices, hashes: NDArray[np.uint64], places: Places, value: np.uint64, index: int, card: int, target: int
 ) -> int:
-    """Where the position after a move stands in the table, or where it would."""
+    """Return the slot of the position after a move, or the slot where it belongs."""
     mask = np.uint64(len(slots) - 1)
     slot = value & mask
     while True:
@@ -87,7 +87,7 @@ def _slot_of(
 
 @jit
 def _spread(hashes: NDArray[np.uint64], count: int, size: int) -> Indices:
-    """A table of `size` slots for `count` positions."""
+    """Return a table of `size` slots for `count` positions."""
     slots = np.full(size, _NONE, dtype=np.int32)
     mask = np.uint64(size - 1)
     for index in range(count):
@@ -109,7 +109,7 @@ def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 def _grown(
     places: Places, hashes: NDArray[np.uint64], parents: Indices, count: int
 ) -> tuple[Places, NDArray[np.uint64], Indices, Indices]:
-    """Twice the room, and the table for it."""
+    """Return arrays of twice the size, and a table for them."""
     size = 2 * len(hashes)
     more_places = np.empty((size, places.shape[1]), dtype=np.uint8)
     more_places[:count] = places
@@ -120,7 +120,7 @@ def _grown(
 
 @jit
 def _begun(start: Places, table: HashTable) -> tuple[Places, NDArray[np.uint64], Indices, Indices]:
-    """Room with the start in it, and its table: (places, hashes, parents, slots)."""
+    """Return arrays that hold the start, and their table: (places, hashes, parents, slots)."""
     places = np.empty((_FIRST_ROOM, len(start)), dtype=np.uint8)
     hashes = np.empty(_FIRST_ROOM, dtype=np.uint64)
     parents = np.empty(_FIRST_ROOM, dtype=np.int32)
@@ -137,7 +137,7 @@ def _append(
     places: Places, hashes: NDArray[np.uint64], parents: Indices, count: int, index: int, card: int, target: int,
     value: np.uint64,
 ) -> None:  # fmt: skip
-    """Put the position after a move of position `index` into place `count`."""
+    """Write the position after a move of position `index` at index `count`."""
     places[count] = places[index]
     places[count, card] = target
     hashes[count] = value
@@ -146,7 +146,7 @@ def _append(
 
 @jit
 def _done(goals: Goals, wanted: int) -> bool:
-    """Whether the goals with which the search may end are found: 0 never, 1 the first, 2 the fixed one, 3 both."""
+    """Return whether the `wanted` goals are found: 0 never, 1 the first, 2 the fixed one, 3 both."""
     return wanted > 0 and not ((wanted & 1 and goals[0, 0] == _NONE) or (wanted & 2 and goals[1, 0] == _NONE))
 
 
@@ -154,9 +154,9 @@ def _done(goals: Goals, wanted: int) -> bool:
 def breadth_first(
     start: Places, columns: int, any_ace: bool, table: HashTable, wanted: int, cap: int
 ) -> tuple[Places, Indices, int, NDArray[np.int64], Goals, bool]:
-    """All positions that `start` leads to, layer by layer, up to `cap` of them.
+    """Find all positions reachable from `start`, layer by layer, up to `cap` of them.
 
-    Gives (places, parents, how many positions, where each layer ends, goals, whether it came to its end).
+    Returns (places, parents, number of positions, end of each layer, goals, whether the search is complete).
     """
     places, hashes, parents, slots = _begun(start, table)
     goals = np.full((2, 3), _NONE, dtype=np.int64)
@@ -196,7 +196,7 @@ def breadth_first(
 
 @jit
 def _packed_holes(blanks: np.uint64) -> int:
-    """The cells of the holes, in reading order, in fields of `_HOLE_BITS` bits."""
+    """Return the cells of the holes, in reading order, in fields of `_HOLE_BITS` bits."""
     packed = 0
     for hole in range(SUITS):
         packed |= int(lowest_bit(blanks)) << (_HOLE_BITS * hole)
@@ -211,7 +211,7 @@ def _hole(packed: int, hole: int) -> int:
 
 @jit
 def _moved_hole(packed: int, target: int, source: int) -> int:
-    """The holes once a card has gone from `source` to the hole at `target`."""
+    """Return the holes after a card has moved from `source` to the hole at `target`."""
     hole = 0
     while _hole(packed, hole) != target:
         hole += 1
@@ -220,7 +220,7 @@ def _moved_hole(packed: int, target: int, source: int) -> int:
 
 @jit
 def _list_moves_by_holes(cells: Cells, packed: int, columns: int, moves: NDArray[np.uint8]) -> int:
-    """What `list_moves` does, the holes in the order of `packed`."""
+    """List moves as `list_moves` does, with the holes in the order of `packed`."""
     count = 0
     for hole in range(SUITS):
         count = list_moves_into(_hole(packed, hole), cells, columns, True, moves, count)
@@ -231,12 +231,11 @@ def _list_moves_by_holes(cells: Cells, packed: int, columns: int, moves: NDArray
 def depth_first(
     start: Places, columns: int, table: HashTable, wanted: int, cap: int
 ) -> tuple[Places, Indices, int, int, Goals, bool]:
-    """The positions of Superpuzz that `start` leads to, up to `cap`, in the order of Shintani's paper.
+    """Find the positions of Superpuzz reachable from `start`, up to `cap`, in the order of Shintani's paper.
 
     All new children of a position are generated and marked as met; then the search descends into them, one after
-    another. Holes take cards in the order in which they stand in `start`, whatever cells they have by then; a hole at
-    the left end takes aces by suit. Gives (places, parents, how many positions, the greatest depth, goals, whether it
-    came to its end).
+    another. Holes take cards in their order in `start`, wherever they are by then; a hole at the left end takes aces by
+    suit. Returns (places, parents, number of positions, greatest depth, goals, whether the search is complete).
     """
     places, hashes, parents, slots = _begun(start, table)
     holes, depths = np.empty(_FIRST_ROOM, dtype=np.int32), np.zeros(_FIRST_ROOM, dtype=np.int32)
@@ -283,11 +282,12 @@ def depth_first(
 def depth_first_remembering(
     start: Places, columns: int, table: HashTable, cap: int, step: int
 ) -> tuple[Places, Indices, int, int, Goals, bool, Indices]:
-    """The positions of Gap that `start` leads to, each move followed to its end before the next is tried; none twice.
+    """Find the positions of Gap reachable from `start`, each move followed to its end before the next; none twice.
 
-    Each position keeps its number of moves to the goal (Ishihata's second program), which is right as no position
-    recurs. A move counts `step`: 1, or -1 for the most moves, which are less than 0 then. Gives (places, parents, how
-    many positions, the greatest depth, goals, whether it came to its end, moves to the goal from each position).
+    Each position stores its number of moves to the goal (Ishihata's second program), which is correct because no
+    position recurs. A move counts `step`: 1, or -1 for the most moves, which are negative then. Returns (places,
+    parents, number of positions, greatest depth, goals, whether the search is complete, moves to the goal from each
+    position).
     """
     places, hashes, parents, slots = _begun(start, table)
     to_goal = np.empty(_FIRST_ROOM, dtype=np.int32)
@@ -298,8 +298,8 @@ def depth_first_remembering(
         to_goal[0] = 0
     cells = np.empty(SUITS * columns, dtype=np.int8)
     moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
-    # A card moves again only after the one before it in its suit has moved: the k-th at most k - 1 times. With
-    # r = columns - 1 cards a suit that is at most 2 * r * (r - 1) moves in all, which is less than this.
+    # A card moves again only after the one before it in its suit has moved: the k-th at most k - 1 times. With r =
+    # columns - 1 cards a suit, that is at most 2 * r * (r - 1) moves in all, which is less than this.
     stack = np.empty(SUITS * columns * columns // 2 + 1, dtype=np.int32)
     tried = np.empty(len(stack), dtype=np.int32)
     stack[0] = tried[0] = 0

@@ -1,8 +1,8 @@
-"""Depth-first search of Gap that remembers no position, as Ishihata's paper says nobody can afford; and how much it is.
+"""Depth-first search of Gap without memory of positions (infeasible by Ishihata's paper), and its estimated size.
 
-A position is searched anew each time it is met, so the positions generated are the nodes of a tree. Where a cap stops
-the search, Knuth's method says how large the tree is: along a walk at random the products of the numbers of moves,
-added up, have the number of nodes as their mean ("Estimating the efficiency of backtrack programs", 1975).
+A position is searched anew each time it is met, so the positions generated are the nodes of a tree. If a cap stops the
+search, Knuth's method estimates the size of the tree: the sum of the products of the numbers of moves along a random
+walk has the number of nodes as its mean ("Estimating the efficiency of backtrack programs", 1975).
 """
 
 from itertools import islice
@@ -17,13 +17,13 @@ from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_ou
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
 from hakoiri.worker.deals.solving import Goal, SolveResult
 
-#: Walks of an estimate.
+#: Walks per estimate.
 _WALKS = 100_000
 Steps = NDArray[np.int64]
 
 
 def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> SolveResult:
-    """Search without memory until `cap` positions are generated; a tree that is stopped is estimated."""
+    """Search without memory until `cap` positions are generated; estimate the tree if the search is stopped."""
     steps = np.empty((SUITS * puzzle.columns**2, 3), dtype=np.int64)
     count, depth, best, best_at, finished = _search(start.copy(), puzzle.columns, cap, steps)
     goal = None
@@ -40,14 +40,14 @@ def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> SolveRe
 
 @jit
 def _is_goal(place: Places, columns: int) -> bool:
-    """Whether each suit is in order in its row."""
+    """Return whether each suit is in order in its row."""
     rows = np.arange(SUITS) * columns
     return bool(np.all(place.reshape(SUITS, columns - 1) == rows[:, None] + np.arange(columns - 1)))
 
 
 @jit
 def _search(place: Places, columns: int, cap: int, best_steps: Steps) -> tuple[int, int, int, int, bool]:
-    """(positions generated, the greatest depth, moves of the shortest solution met or -1, positions by then, the end).
+    """Return (positions generated, depth, moves of the shortest solution met or -1, positions by then, complete).
 
     The solution is written into `best_steps`. Gaps are tried in reading order.
     """
@@ -83,7 +83,7 @@ def _search(place: Places, columns: int, cap: int, best_steps: Steps) -> tuple[i
 
 @jit
 def _probe(start: Places, columns: int, walks: int, state: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """The estimates of some walks."""
+    """Return the estimates of some walks."""
     cells = np.empty(SUITS * columns, dtype=np.int8)
     moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
     found = np.empty(walks, dtype=np.float64)

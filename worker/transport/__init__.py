@@ -1,1 +1,1 @@
-"""How chunks get to workers and back: Redis, RQ, messages, the heartbeat; and who keeps worker processes alive."""
+"""Transport of chunks to workers and back: Redis, RQ, messages, the heartbeat, and supervision of worker processes."""

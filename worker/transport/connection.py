@@ -1,4 +1,4 @@
-"""Connections to Redis, whose errors become Hakoiri's own, and which workers are alive. A password is never printed."""
+"""Connections to Redis with errors translated to Hakoiri's, and living workers. A password is never printed."""
 
 import os
 import re
@@ -18,14 +18,14 @@ from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKER
 from hakoiri.worker.transport.values import AwayError, parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
-#: Each worker says so often that it is alive, and is taken for dead after so long a silence.
+#: Seconds between the beats of a worker, and of silence after which it is taken for dead.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
-#: A URL without user and password: scheme, host and port, path. What stands after another colon may be a password.
+#: A URL without user and password: scheme, host and port, path. Text after another colon may be a password.
 _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
 
 
 def connect(url: str, name: str | None = None) -> redis.Redis:
-    """A connection, `name` in Redis's list of them, that has answered a ping.
+    """Return a connection that has answered a ping, with `name` in Redis's list of clients.
 
     Raises `RedisUnavailableError` or `RedisRefusedError`.
     """
@@ -47,7 +47,7 @@ def connect(url: str, name: str | None = None) -> redis.Redis:
 
 
 def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes | memoryview | None:
-    """The value of a string key, a large one as a view, or ``None``; with `delete` the key is gone afterwards."""
+    """Return the value of a string key, a large one as a view, or ``None``; with `delete`, delete the key."""
     value: Any = connection.getdel(key) if delete else connection.get(key)
     if not isinstance(value, bytes | memoryview | None):
         raise redis.InvalidResponse(f"a {type(value).__name__} is no value of a string key")
@@ -55,7 +55,7 @@ def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes 
 
 
 def get_popped(connection: redis.Redis, key: str, seconds: float) -> bytes | memoryview | None:
-    """The first value of a list, which it has no more; ``None`` where none comes within some seconds."""
+    """Pop the first value of a list; return ``None`` if none comes within some seconds."""
     found: Any = connection.blpop([key], timeout=seconds)
     if found is None:
         return None
@@ -66,7 +66,7 @@ def get_popped(connection: redis.Redis, key: str, seconds: float) -> bytes | mem
 
 @contextmanager
 def redis_errors(url: str) -> Iterator[None]:
-    """Redis's errors as Hakoiri's, naming the server and the next step."""
+    """Translate Redis's errors to Hakoiri's, naming the server and the next step."""
     where = without_password(url)
     try:
         yield
@@ -89,7 +89,7 @@ def redis_errors(url: str) -> Iterator[None]:
 
 
 def require_own_names(connection: redis.Redis, url: str) -> None:
-    """Raise `WorkerError` where another program keeps values of another type under a name that all sessions share."""
+    """Raise `WorkerError` if another program has stored values of another type under a name that all sessions share."""
     with redis_errors(url):
         pipeline = connection.pipeline(transaction=False)
         for name in SHARED_TYPES:
@@ -106,14 +106,14 @@ def _taken(where: str, what: str) -> WorkerError:
 
 
 def refused(where: str) -> RedisRefusedError:
-    """The error for a wrong or missing password."""
+    """Return the error for a wrong or missing password."""
     return RedisRefusedError(
         f"Redis at {where} refuses the user or password; write them into HAKOIRI_REDIS as redis://:PASSWORD@HOST:PORT/0"
     )
 
 
 def without_password(url: str) -> str:
-    """Scheme, host, port and database only; nothing where a password may stand anywhere else than it should."""
+    """Return scheme, host, port and database only; a placeholder if a password may be anywhere else in the URL."""
     plain = url.partition("?")[0]
     with suppress(ValueError):
         scheme, host, *rest = urlsplit(url)
@@ -123,26 +123,24 @@ def without_password(url: str) -> str:
 
 
 def worker_name(process: int) -> str:
-    """The name of the worker that is this process of this machine."""
+    """Return the name of the worker with this process id on this machine."""
     return f"{socket.gethostname()}-{process}"
 
 
 def host_of(worker: str) -> str:
-    """The machine of a worker."""
+    """Return the machine of a worker."""
     return worker.rpartition("-")[0]
 
 
 def start_heartbeat(
     worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str] = str, members: str = WORKERS
 ) -> None:
-    """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
+    """Report `worker` as alive in Redis, now and from a thread; the thread ends this process when its parent is gone.
 
-    Each beat says what `say` gives: of a worker nothing, of one of the HOSTS a `HostBeat`.
+    Each beat holds the text of `say`: empty for a worker, a `HostBeat` for one of the HOSTS. RQ's own registry is no
+    help: a worker that does not fork sends no heartbeat during a job, and its entry outlives it by minutes.
 
-    RQ's own registry is no help: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
-    by minutes.
-
-    IMPORTANT: the first beat is out before this returns, so that no chunk is begun by a worker that seems dead.
+    IMPORTANT: the first beat is sent before this returns, so that no chunk is begun by a worker that seems dead.
     """
     pause = threading.Event()
 
@@ -165,13 +163,13 @@ def start_heartbeat(
 
 
 def forget_worker(worker: str, connection: redis.Redis) -> None:
-    """Declare a worker dead at once, as its parent has seen it end."""
+    """Declare a worker dead at once; its parent has seen it end."""
     with suppress(redis.RedisError):
         connection.delete(worker_key(worker))
 
 
 class HostBeat(NamedTuple):
-    """What a host says: the process of it that lives, how many threads it has, the URL of its data Redis or nothing."""
+    """The heartbeat of a host: its present process, its number of threads, and the URL of its data Redis, if any."""
 
     process: str
     threads: int
@@ -189,7 +187,7 @@ class HostBeat(NamedTuple):
 
 
 def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
-    """All living hosts by name; those that are away are forgotten until they are back.
+    """Return all living hosts by name; hosts that are away are forgotten until they are back.
 
     IMPORTANT: the URL of a data Redis holds a password.
     """
@@ -198,12 +196,12 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
 
 
 def drain_host(connection: redis.Redis, host: str) -> None:
-    """Say that a host is to keep nothing any more, until it is started again."""
+    """Mark a host to keep nothing any more, until it is started again."""
     connection.sadd(DRAINING, host)
 
 
 def forget_draining(connection: redis.Redis, host: str) -> None:
-    """Forget that a host was to leave: it has been started again."""
+    """Remove a host's mark from `drain_host`: it has been started again."""
     with suppress(redis.RedisError):
         connection.srem(DRAINING, host)
 
@@ -214,7 +212,7 @@ def draining_hosts(connection: redis.Redis) -> set[str]:
 
 
 def living_workers(connection: redis.Redis, members: str = WORKERS) -> dict[str, str]:
-    """All living workers, or hosts, by name, with what each says; the dead ones are forgotten."""
+    """Return all living workers, or hosts, by name, with the text of their heartbeats; forget the dead ones."""
     known = sorted(_text(name) for name in connection.smembers(members))
     beats = connection.mget([worker_key(name) for name in known]) if known else []
     living = {name: _text(beat) for name, beat in zip(known, beats, strict=True) if beat is not None}

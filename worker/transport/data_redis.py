@@ -1,4 +1,4 @@
-"""A redis-server for the messages to this host, which lives no longer than the process that started it."""
+"""A redis-server for the messages to this host, which ends with the process that started it."""
 
 import errno
 import ipaddress
@@ -20,17 +20,18 @@ from hakoiri.worker.transport.connection import without_password
 from hakoiri.worker.transport.depots import open_depot
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
-#: Linux deals out those from 32,768 on, and one of them could be gone before the server has it, or while it is down.
+#: Linux assigns ports from 32,768 on to clients, so one of them could be taken before the server has it, or while it is
+#: down.
 _PORTS = range(10_000, 30_000)
-#: What it may say of why it did not start.
+#: Most characters of the server's log in an error.
 _MOST_WORDS = 300
 
 
 class DataRedis:
-    """Listens at one address of this host, with a password that it makes up; takes up to `memory` bytes.
+    """A redis-server at one address of this host, with a random password and up to `memory` bytes.
 
-    It evicts nothing and writes nothing to disk. With the context it ends, and with this process, however that ends
-    (on Linux). `WorkerError` where it cannot be started.
+    It evicts nothing and writes nothing to disk. It ends with the context, and with this process, however that ends (on
+    Linux). `WorkerError` if it cannot be started.
     """
 
     def __init__(self, host: str, memory: int) -> None:
@@ -43,7 +44,7 @@ class DataRedis:
 
     @property
     def lives(self) -> bool:
-        """Return whether its process lives."""
+        """True while its process lives."""
         return self._process.poll() is None
 
     def revive(self) -> None:
@@ -62,7 +63,7 @@ class DataRedis:
             "maxmemory-policy": "noeviction", "save": '""', "appendonly": "no",
         }  # fmt: skip
         with tempfile.TemporaryFile() as config, tempfile.TemporaryFile() as log:
-            # The settings go in by standard input, for arguments are visible to every user of the machine.
+            # The settings are passed by standard input: arguments are visible to every user of the machine.
             config.write("".join(f"{name} {value}\n" for name, value in settings.items()).encode())
             config.seek(0)
             try:
@@ -91,16 +92,16 @@ class DataRedis:
 
 
 def address_towards(connection: redis.Redis) -> str:
-    """The address of this host from which a connection to Redis goes out."""
+    """Return the address of this host from which its connection to Redis goes out."""
     server = connection.get_connection_kwargs()
     if "host" not in server:
-        return "127.0.0.1"  # It is a socket in the file system.
+        return "127.0.0.1"  # A socket in the file system.
     with socket.create_connection((server["host"], server["port"])) as probe:
         return str(probe.getsockname()[0])
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches that address."""
+    """Return whether an address is reachable from this machine only."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
 
@@ -113,7 +114,7 @@ def _answers(connection: redis.Redis) -> bool:
 
 
 def free_port(host: str) -> int:
-    """A port of this host at which nobody listens; none that the system deals out to whoever connects to others."""
+    """Return a free port of this host, outside the range that the system assigns to clients."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     while True:
         port = secrets.choice(_PORTS)

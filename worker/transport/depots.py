@@ -1,12 +1,12 @@
-"""The depots: each Redis with the messages to a host, by number. Depot 0 is that of the queue, others are data Redis.
+"""The depots, by number: each Redis that holds messages to a host. Depot 0 is that of the queue, others are data Redis.
 
-A host says, where it says that it lives, at which data Redis it takes messages; nobody connects to any other. The
-number of a depot is made of its URL: nobody deals numbers out, and none changes when the Redis of the queue is flushed.
+A host reports in its heartbeat the data Redis at which it receives messages; no process connects to any other. The
+number of a depot is computed from its URL: numbers need not be assigned, and survive a flush of the queue's Redis.
 
-IMPORTANT: whoever may write to the one Redis may forge such a URL. So a data Redis is connected to only where the
-host has shown that it is there: by a connection to the one Redis, from that very address, whose name is made of
-the URL (`worker.transport.names.witness_name`); or where the user allows its address (`DATA_NETWORKS`). What it then
-says is bounded, and whatever is wrong with that, it is lost.
+IMPORTANT: every program that may write to the main Redis may forge such a URL. So a data Redis is connected to only if
+the host has proved its address: by a connection to the main Redis, from that very address, with a name computed from
+the URL (`worker.transport.names.witness_name`); or if the user allows its address (`DATA_NETWORKS`). Its replies are
+bounded, and any fault in them counts as the loss of the depot.
 """
 
 import hashlib
@@ -30,18 +30,18 @@ from hakoiri.worker.transport.connection import living_hosts, without_password
 from hakoiri.worker.transport.names import witness_name
 from hakoiri.worker.transport.values import OldValueParser, allowing
 
-#: The variable of a host's environment with the URL of its data Redis.
+#: The environment variable of a host with the URL of its data Redis.
 DATA_REDIS = "HAKOIRI_DATA_REDIS"
-#: The variable with the addresses, networks and names of hosts whose data Redis need not be shown to be there.
+#: The variable with addresses, networks and names of hosts whose data Redis need no proof.
 DATA_NETWORKS = "HAKOIRI_DATA_NETWORKS"
-#: The Redis of the queue, which has the messages to hosts without a data Redis.
+#: The Redis of the queue, which holds the messages to hosts without a data Redis.
 MAIN = 0
 _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
-#: Whoever beats must not wait for long.
+#: Heartbeats must not wait for long.
 _BEAT_ANSWER_SECONDS = 1.0
-#: A depot that did not answer is asked nothing for so long.
+#: A depot that did not answer is not tried again for so long.
 _AWAY_SECONDS = 5.0
-#: What a data Redis may say besides the values that it is asked for, in bytes.
+#: Most bytes that a data Redis may send besides the requested values.
 _LITTLE = 1 << 18
 _MOST_URL = 1_000
 
@@ -49,15 +49,15 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def depot_number(url: str) -> int:
-    """The number of a depot; that of no URL is the one of the queue."""
+    """Return the number of a depot; an empty URL is the queue's."""
     return int.from_bytes(hashlib.sha256(url.encode()).digest()[:6], "big") if url else MAIN
 
 
 def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis:
-    """A data Redis, which has not been asked anything yet. `PayloadError` unless its URL is a plain one.
+    """Return a connection to a data Redis, without contacting it. `PayloadError` unless its URL is plain.
 
-    IMPORTANT: the URL may come from Redis, and the options of a longer one could name files of this machine, and a
-    password with an end of line could be lines of another protocol.
+    IMPORTANT: the URL may come from Redis. The options of a longer one could name files of this machine, and a password
+    with an end of line could inject lines of another protocol.
     """
     try:
         parts = urlsplit(url)
@@ -69,7 +69,7 @@ def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis
         return redis.Redis.from_url(
             url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, protocol=2,
             parser_class=OldValueParser,
-            # A layer is begun anew sooner.
+            # No retries: to begin the layer anew is faster.
             retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
     except ValueError:
@@ -100,9 +100,9 @@ class Depots:
 
     @contextmanager
     def reach(self, number: int, most: int = 0) -> Iterator[redis.Redis]:
-        """A depot, which may give values of `most` bytes in all.
+        """Yield a connection to a depot, which may send values of `most` bytes in all.
 
-        `DepotLostError` where it does not answer, or not as Redis would, and then at once for some seconds more.
+        Raises `DepotLostError` if it does not answer, or not as Redis does; for some seconds afterwards, at once.
         """
         if number == MAIN:
             yield self._main
@@ -120,7 +120,7 @@ class Depots:
             raise DepotLostError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
 
     def _open(self, number: int) -> tuple[redis.Redis, str]:
-        """A data Redis that living hosts say they have, which is not asked anything yet, and its address."""
+        """Return a data Redis that a living host reports, without contacting it, and its address."""
         if number not in self._opened:
             urls = {depot_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
             if number not in urls:
@@ -138,11 +138,11 @@ class Depots:
 
 
 def _may_be_reached(main: redis.Redis, url: str) -> bool:
-    """Whether a host has shown that the data Redis at a URL is at its own address, or the user allows that one."""
+    """Return whether a host has proved that the data Redis at a URL is at its own address, or the user allows it."""
     host, allowed = urlsplit(url).hostname or "", os.environ.get(DATA_NETWORKS, "").replace(",", " ").split()
     address = _address(host)
     if address is None:
-        # A name may be that of another address at each look.
+        # A name may resolve to another address each time.
         return host in allowed
     for word in allowed:
         with suppress(ValueError):
@@ -153,20 +153,20 @@ def _may_be_reached(main: redis.Redis, url: str) -> bool:
 
 
 def _witnesses(main: redis.Redis, url: str) -> set[Address]:
-    """The addresses from which hosts connect to the one Redis and name a data Redis; none where it does not tell."""
+    """Return the addresses of hosts whose connections to the main Redis name a data Redis; empty if Redis refuses."""
     try:
         clients = main.client_list()
     except redis.ResponseError:
         return set()
     here = witness_name(url)
     named = [str(client.get("addr", "")) for client in clients if client.get("name") == here]
-    # Whoever comes by a socket of the file system is on its host.
+    # A client on a socket of the file system is on Redis's host.
     found = {ipaddress.ip_address("127.0.0.1") if "/" in addr else _address(addr.rpartition(":")[0]) for addr in named}
     return {address for address in found if address is not None}
 
 
 def _is_beside(main: redis.Redis, address: Address) -> bool:
-    """Whether an address is one of the host of the one Redis, as this process reaches that."""
+    """Return whether an address is one of the main Redis's host, as this process reaches it."""
     server = str(main.get_connection_kwargs().get("host", "127.0.0.1"))
     with suppress(OSError):
         reached = {_address(str(found[4][0])) for found in socket.getaddrinfo(server, None, type=socket.SOCK_STREAM)}
@@ -188,7 +188,7 @@ def _address(text: str) -> Address | None:
 
 
 class OwnDepot:
-    """Gives the URL of the data Redis at which a host takes messages, while that answers, else nothing."""
+    """Returns the URL of this host's data Redis if that answers, else an empty text."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""A child that is forked, and so has in memory what its parent has imported: numba, RQ and the rest take 0.3 s."""
+"""A forked child, which shares the modules that its parent has imported: numba, RQ and the rest take 0.3 s."""
 
 import gc
 import multiprocessing
@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 
 
 class Forked:
-    """A child process of `multiprocessing`, which is started, as `subprocess.Popen` would have it."""
+    """A child process of `multiprocessing`, started, with the interface of `subprocess.Popen`."""
 
     def __init__(self, process: BaseProcess) -> None:
         self._process = process
@@ -28,7 +28,7 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code once it has ended; ``subprocess.TimeoutExpired`` after so many seconds."""
+        """Return the exit code once the process has ended; ``subprocess.TimeoutExpired`` after so many seconds."""
         self._process.join(timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("fork", timeout or 0)
@@ -36,7 +36,7 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         """Send a signal, if the process lives."""
-        # A child of a fork server can be gone before the server has told its exit code.
+        # A child of a fork server can be gone before the server has reported its exit code.
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
@@ -49,11 +49,11 @@ class Forked:
 
 
 def fork(work: Callable[[], object]) -> Forked:
-    """A child that calls `work`, in a process group of its own and with stderr for stdout; it ends with this process.
+    """Fork a child that calls `work`, in a process group of its own, with stderr as stdout; it ends with this process.
 
-    IMPORTANT: only for processes that have no other threads, whose locks nobody would open in the child.
+    IMPORTANT: only for processes without other threads, whose locks would stay locked in the child.
     """
-    # What is there by now stays: looked through for garbage in a child, its pages would be shared no more.
+    # Existing objects are exempt from garbage collection, which would unshare their pages in the child.
     gc.freeze()
     return Forked(multiprocessing.get_context("fork").Process(target=_begin, args=(work,), daemon=True))
 

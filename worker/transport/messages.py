@@ -1,4 +1,4 @@
-"""What coordinator and workers say to each other besides arrays: requests for chunks, and events. Under 1 kB each."""
+"""The messages between coordinator and workers besides arrays: requests for chunks, and events. Under 1 kB each."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -15,8 +15,8 @@ EventKind = Literal["started", "done", "missing", "failed", "refused"]
 class TaskRequest:
     """One attempt at one chunk, which `token` names.
 
-    `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`, `keep` is for how many
-    seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `program` the digests of the code that shall
+    `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`. `keep` is the lifetime
+    of the answer in Redis, in seconds, `puzzle` a `PuzzleSpec` as a map, `program` the digests of the code that must
     answer (`worker.program`).
     """
 
@@ -35,7 +35,7 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """What became of an attempt: `detail` says why it brought no result, `steps` what may help."""
+    """The outcome of an attempt: `detail` says why it brought no result, `steps` what may help."""
 
     kind: EventKind
     token: str

@@ -23,12 +23,12 @@ _DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<i4", 
 
 
 def pack_arrays(arrays: Arrays) -> bytes:
-    """The bytes of some arrays."""
+    """Return the bytes of some arrays."""
     return seal(msgpack.packb([_pack(array) for array in arrays], use_bin_type=True))
 
 
 def unpack_arrays(raw: bytes | memoryview) -> list[Array]:
-    """The arrays again, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
+    """Return the arrays, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
     try:
         entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)
         return [_unpack(*entry) for entry in entries]
@@ -57,5 +57,5 @@ def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
     if kind != "r":
         raise PayloadError(f"unknown kind {kind!r}")
     little = np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape)
-    # A copy, in the byte order of this machine: kernels take no other.
+    # A copy, in the byte order of this machine: kernels accept no other.
     return little.astype(little.dtype.newbyteorder("="))

@@ -1,8 +1,8 @@
-"""The RQ worker: no fork per job (5.7 ms a round trip against 29 ms), and nothing but this project's tasks.
+"""The RQ worker: no fork per job (5.7 ms a round trip against 29 ms), and only this project's tasks.
 
-What lies in Redis is data: a job is a name from `worker.tasks.TASKS` and a msgpack map. RQ would also import callbacks
-and call webhooks that a job names, and go by its times and repetitions; `TaskJob` reads none of these. RQ's registries,
-their maintenance and its channel of commands to workers are not used, so nothing that lies there ends a worker.
+Contents of Redis are data: a job is a name from `worker.tasks.TASKS` and a msgpack map. RQ would also import callbacks
+and call webhooks that a job names, and follow its times and repetitions; `TaskJob` reads none of these. RQ's
+registries, their maintenance and its command channel are not used, so that no entry there can end a worker.
 """
 
 import math
@@ -39,39 +39,39 @@ from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.warm import kernels_of
 
 _MAX_DETAIL = 500
-#: A worker that ends by a time goes by as many of its last chunks.
+#: Number of last chunks by which a worker with a deadline estimates the next.
 _LATELY = 16
-#: A worker that has refused a chunk holds back for so long.
+#: Pause of a worker after it has refused a chunk.
 _REFUSAL_SECONDS = 1.0
-#: The bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
+#: Most bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
 _MOST_JOB = 1 << 20
 _SAME = "install the same Hakoiri on all machines"
 
 
 class HostProtocol(Protocol):
-    """What keeps ranges of runs (`worker.hosts.host`), and answers `tasks` of its own."""
+    """A host that keeps ranges of runs (`worker.hosts.host`), and answers `tasks` of its own."""
 
     @property
     def tasks(self) -> Collection[str]:
-        """What it answers."""
+        """The names of its tasks."""
 
     def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> Arrays:
-        """The answer to a request; `PayloadError` where the layer had better be begun anew."""
+        """Return the answer to a request; `PayloadError` if the layer must be begun anew."""
 
 
 class TaskJob(Job):
     """An RQ job whose function comes from `TASKS` alone."""
 
-    #: That of the worker which makes the attempt, if it is one.
+    #: The host of the worker that makes the attempt, if it has one.
     host: HostProtocol | None = None
 
     @property
     def func(self) -> Callable[..., Any]:
-        """An attempt at the task that the job names. Never imports."""
+        """The attempt at the task that the job names. Never imports."""
         return partial(_perform, self.connection, self.host, self.worker_name or "?", self.func_name or "")
 
     def refresh(self) -> None:
-        """Read the job's data from Redis; `NoSuchJobError`, at which RQ takes the next one, where it has none."""
+        """Read the job's data from Redis; if it has none, `NoSuchJobError`, at which RQ takes the next job."""
         try:
             is_small = self.connection.hstrlen(self.key, "data") <= _MOST_JOB
             packed: Any = self.connection.hget(self.key, "data") if is_small else None
@@ -92,7 +92,7 @@ class TaskQueue(Queue):
 
     @classmethod
     def dequeue_any(cls, *arguments: Any, **options: Any) -> Any:
-        """The next job; what is in the queue and has no name of a job is passed over."""
+        """Return the next job; skip entries of the queue that are not the name of a job."""
         while True:
             with suppress(ValueError):
                 return super().dequeue_any(*arguments, **options)
@@ -111,11 +111,11 @@ class TaskWorker(SimpleWorker):
     def __init__(
         self, name: str, connection: redis.Redis, host: HostProtocol | None = None, until: float = math.inf
     ) -> None:
-        # A host takes what is for it alone.
+        # A host takes only the jobs addressed to it.
         queues = [TaskQueue(connection=connection)] if host is None else []
         own = TaskQueue(own_queue(name), connection=connection)
         super().__init__(queues or [own], name=name, connection=connection, serializer=MsgpackSerializer)
-        # Not known to RQ's registries, where it would stay for ever. What a pop loses the coordinator sends again.
+        # Not entered in RQ's registries, where it would stay for ever. The coordinator sends a job again if it is lost.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host
         self._until, self._lately = until, deque([0.0], _LATELY)
@@ -126,22 +126,22 @@ class TaskWorker(SimpleWorker):
         return self._until - time.monotonic() - max(self._lately)
 
     def check_for_suspension(self, burst: bool) -> None:
-        """Go on: another program may have suspended its workers, and ours would let runs wait without a word."""
+        """Do nothing: another program may have suspended its workers, and Hakoiri's would let runs wait silently."""
 
     def run_maintenance_tasks(self) -> None:
-        """Leave RQ's registries alone: nothing of ours is in them."""
+        """Do nothing: RQ's registries hold nothing of Hakoiri's."""
 
     def register_birth(self) -> None:
-        """Do not enter them; who lives is known by `worker.transport.connection.start_heartbeat`."""
+        """Do nothing: `worker.transport.connection.start_heartbeat` reports living workers."""
 
     def register_death(self) -> None:
-        """Nor leave them."""
+        """Do nothing, as in `register_birth`."""
 
     def subscribe(self) -> None:
-        """Take no commands from RQ's channel."""
+        """Do nothing: commands from RQ's channel are ignored."""
 
     def set_shutdown_requested_date(self) -> None:
-        """Leave no key for that in Redis, where it would stay for ever."""
+        """Do nothing: the key would stay in Redis for ever."""
 
     def _install_signal_handlers(self) -> None:
         super()._install_signal_handlers()  # type: ignore[no-untyped-call]
@@ -149,20 +149,20 @@ class TaskWorker(SimpleWorker):
         self._look_at_time()
 
     def _look_at_time(self) -> None:
-        """Stop before the next chunk, or have an alarm when that would be too late."""
+        """Stop before the next chunk, or set an alarm for when it would be too late."""
         if (left := self.seconds_left) < math.inf:
             self._stop_requested = self._stop_requested or left <= 0
             signal.setitimer(signal.ITIMER_REAL, max(left, 0))
 
     def set_state(self, state: str, pipeline: Any = None) -> None:
-        """Be busy or idle, for whoever asks this process to stop."""
+        """Set the state, busy or idle, in this process only; a request to stop depends on it."""
         self._state = state
 
     def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
-        """Say nothing to the registries."""
+        """Do nothing: RQ's registries are not used."""
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Make the attempt that a job asks for, which then is in Redis no more.
+        """Make the attempt that a job requests, and remove the job from Redis.
 
         RQ would keep records of it, in some twenty round trips; the coordinator has its own, and reads none of RQ's.
         """
@@ -175,7 +175,7 @@ class TaskWorker(SimpleWorker):
             self.connection.unlink(job.key)
             job.perform()
         except Exception:
-            # Redis is away, or the job is none that a coordinator made: whoever waits for it asks again.
+            # Redis is away, or no coordinator made the job: a coordinator that waits for it sends it again.
             self.log.exception("job %s was broken off", job.id)
         self.set_state(WorkerStatus.IDLE)
         self._lately.append(time.monotonic() - began)
@@ -189,7 +189,7 @@ def _perform(
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
     def report(kind: EventKind, detail: object = "") -> None:
-        # IMPORTANT: both or neither, or events that come late, for nobody, would stay for ever.
+        # IMPORTANT: both or neither, or late events of an ended session would stay for ever.
         pipeline = connection.pipeline(transaction=True)
         event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "steps", ()))
         pipeline.lpush(event_key(session), event.pack())
@@ -197,14 +197,14 @@ def _perform(
         pipeline.execute()
 
     if host is None:
-        # Who waits for a host watches whether it lives.
+        # A coordinator that waits for a host watches its heartbeat instead.
         report("started")
     try:
         request = _understood(host, task, session=session, token=token, attempt=attempt, keep=keep, **rest)
         puzzle = _build_puzzle(task, request, *([] if host is None else [type(host).__module__]))
     except Exception as error:
         report("refused", error)
-        # The other workers take the next ones: refusing them all would be faster than any of them can be done.
+        # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.
         time.sleep(_REFUSAL_SECONDS)
     else:
         report(*_outcome(connection, task, request, puzzle, host))
@@ -222,7 +222,7 @@ def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequ
 def _outcome(
     connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
 ) -> tuple[EventKind, object]:
-    """What became of an attempt, and the error or text that says why; its result is in Redis."""
+    """Return the outcome of an attempt, and the error or text that says why; its result is in Redis."""
     try:
         chunk, shared = _fetch(connection, request)
         if host is not None:
@@ -233,7 +233,7 @@ def _outcome(
     except redis.exceptions.OutOfMemoryError:
         return "missing", "Redis is full"
     except redis.RedisError as error:
-        # If it answers again, the coordinator hears of it at once, and need not wait until the chunk is overdue.
+        # If Redis answers again, the coordinator learns of it at once, and need not wait until the chunk is overdue.
         return "missing", f"Redis did not answer ({type(error).__name__})"
     except PayloadError as error:
         return "missing", error
@@ -247,7 +247,7 @@ def _outcome(
 
 
 def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
-    """The arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
+    """Return the arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
     shared = _shared_arrays(connection, request)
     raw = get_bytes(connection, input_key(request.session, request.token))
     if raw is None:
@@ -261,15 +261,15 @@ def _depots(connection: redis.Redis) -> Depots:
 
 
 _puzzles: dict[str, Puzzle] = {}
-#: What has loaded kernels of that puzzle.
+#: The loaders that have loaded kernels of that puzzle.
 _loaders = set[Callable[[Puzzle], None]]()
 _shared: dict[tuple[str, int], Arrays] = {}
 
 
 def _build_puzzle(task: str, request: TaskRequest, *more: str) -> Puzzle:
-    """The puzzle of a request, built once per process, the kernels of the task compiled by one process for all.
+    """Return the puzzle of a request, built once per process; one process compiles the kernels of the task for all.
 
-    IMPORTANT: a request names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
+    IMPORTANT: a request can name only a puzzle that is already here; it imports no modules but Hakoiri's own.
     """
     name = repr(sorted(request.puzzle.items()))
     if name not in _puzzles:
@@ -287,7 +287,7 @@ def _build_puzzle(task: str, request: TaskRequest, *more: str) -> Puzzle:
 
 
 def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
-    """The arrays shared by a stage, fetched once per process."""
+    """Return the arrays shared by a stage, fetched once per process."""
     name = request.session, request.shared
     if request.pieces and name not in _shared:
         _shared.clear()
@@ -306,7 +306,7 @@ def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Arr
         try:
             parts += unpack_arrays(raw)
         except PayloadError:
-            # The coordinator sends again what is not there.
+            # The coordinator sends missing pieces again.
             connection.unlink(name)
             raise
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,7 +1,6 @@
 """N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced.
 
-Where they only end as soon as they have begun, by themselves, the pauses become longer and longer, until somebody mends
-what is wrong.
+If workers keep ending by themselves as soon as they have begun, the pauses between restarts grow.
 """
 
 import math
@@ -27,13 +26,13 @@ from hakoiri.worker.transport.forked import Forked, fork
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
 _RESTART_SECONDS = 0.5
-#: A worker that ends by itself so soon could not work at all. After as many in succession in its place, pauses grow.
+#: A worker that ends by itself so soon could not work at all. After so many in succession in its place, pauses grow.
 _EARLY_SECONDS, _MOST_EARLY = 5.0, 5
 _LONGEST_PAUSE_SECONDS = 60.0
-#: How long a worker that is asked to stop may go on with its chunk, which another worker will do if it is killed.
+#: Seconds that a worker asked to stop may continue its chunk; if it is killed, another worker does the chunk.
 _GRACE_SECONDS = 5.0
 
-#: The variable of a worker's environment, and its exit code once it is too late for another chunk.
+#: The environment variable with a worker's deadline, and its exit code once it is too late for another chunk.
 UNTIL, OUT_OF_TIME = "HAKOIRI_UNTIL", 3
 
 #: A worker process.
@@ -41,13 +40,13 @@ Started: TypeAlias = "Forked | subprocess.Popen[bytes]"
 
 
 class Supervisor:
-    """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
+    """Keeps workers alive: `start` starts `count` of them, `run` replaces those that die, `stop` ends them.
 
-    `files` hold the user puzzles that the workers know besides the built-in ones. A host takes messages at the URL
-    `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each worker keeps to one of `cores`, if
-    there are any. Their environment has `more` variables. All of it is over by `until` (`time.monotonic`).
+    `files` hold the user puzzles that the workers know besides the built-in ones. A host receives messages at the URL
+    `data_redis`, if given; if that is `server`, it is kept alive, too. Each worker is pinned to one of `cores`, if
+    given. Their environment has the variables `more`. All of it is over by `until` (`time.monotonic`).
 
-    A worker is a fork that does `work`. Where there is none, or this process has other threads (as a user's file may
+    A worker is a fork that calls `work`. Without `work`, or if this process has other threads (as a user's file may
     have started), it is a new interpreter, which takes 0.3 s more (`worker.transport.forked`).
     """
 
@@ -56,7 +55,7 @@ class Supervisor:
         server: DataRedis | None = None, cores: Sequence[int] = (), work: Callable[[], object] | None = None,
         more: Mapping[str, str] | None = None, until: float = math.inf,
     ) -> None:  # fmt: skip
-        # URLs go by the environment: arguments are visible to every user of the machine.
+        # URLs are passed in the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
         files_named = files_variable(files) if files else {}
         self._environment = {**ONE_THREAD, **os.environ, **settings, **files_named, **(more or {})}
@@ -65,11 +64,11 @@ class Supervisor:
         self._note = note
         self._stopping, self._until = False, until
         self._server = server
-        #: How many workers died and were replaced.
+        #: The number of workers that died and were replaced.
         self.replaced = 0
         self._count, self._workers = count, list[Started]()
-        #: By place: when its worker began (`time.monotonic`), how many in succession ended early, and, of those that
-        #: ended, when the next one begins.
+        #: By place: when its worker began (`time.monotonic`), how many in succession ended early, and, for a place
+        #: whose worker ended, when the next one begins.
         self._began, self._early, self._again = dict[int, float](), dict[int, int](), dict[int, float]()
         self._gave_reason = False
 
@@ -105,7 +104,7 @@ class Supervisor:
         return is_late or all(worker.poll() == OUT_OF_TIME for worker in self._workers)
 
     def _mourn(self, place: int) -> float:
-        """Say that a worker has ended; the seconds until another takes its place."""
+        """Report that a worker has ended; return the seconds until another takes its place."""
         dead = self._workers[place]
         code = dead.wait()
         forget_worker(worker_name(dead.pid), self._connection)
@@ -149,7 +148,7 @@ class Supervisor:
             self._note("the data Redis had ended; another is in its place, empty")
 
     def request_stop(self) -> None:
-        """Make `run` come back; safe in a signal handler."""
+        """Make `run` return; safe in a signal handler."""
         self._stopping = True
 
     def stop(self) -> None:
@@ -163,7 +162,7 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
-                # Nobody then waits for it to fall silent.
+                # So that no coordinator waits for its heartbeat to expire.
                 forget_worker(worker_name(worker.pid), self._connection)
 
     def _start_in(self, place: int) -> Started:
@@ -184,7 +183,7 @@ class Supervisor:
         )  # fmt: skip
 
     def _in_child(self) -> None:
-        # Who asks us to stop may have met the child before its signals were its own.
+        # A signal to stop may have come before the child reset its signal handlers.
         if self._work is not None and not self._stopping:
             os.environ |= self._environment
             self._work()
@@ -194,7 +193,7 @@ class Supervisor:
 def supervised(
     url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()
 ) -> Iterator[Callable[[], set[str]]]:
-    """`count` workers kept alive while the block runs; `Supervisor.names` of them."""
+    """Keep `count` workers alive while the block runs; yield their `Supervisor.names`."""
     if not count:
         yield set
         return

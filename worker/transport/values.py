@@ -1,10 +1,10 @@
-"""The reading of what a Redis server says: large values into memory of their own, and never more than a caller allows.
+"""Parsing of Redis replies: large values into memory of their own, and never more than a caller allows.
 
-redis-py gathers all that a pipeline brings in one growing buffer and copies each value out of it, which costs 1.0 to
-2.0 ns for a byte of a value of some megabytes; this 0.1 to 0.2 ns (docs/measurements.md).
+redis-py collects all replies of a pipeline in one growing buffer and copies each value out of it, which costs 1.0 to
+2.0 ns per byte of a value of some megabytes; this costs 0.1 to 0.2 ns (docs/measurements.md).
 
-A server may be hostile, or in failover. What it says beyond the bounds, or against the protocol, is a
-`redis.ConnectionError`, and so is the answer of one that cannot serve for now (`AwayError`).
+A server may be hostile, or in failover. A reply beyond the bounds, or against the protocol, is a
+`redis.ConnectionError`, and so is the reply of a server that cannot serve for now (`AwayError`).
 """
 
 import time
@@ -22,12 +22,12 @@ from redis._parsers.socket import SERVER_CLOSED_CONNECTION_ERROR, SocketBuffer
 from redis.connection import parse_url
 from redis.utils import SENTINEL
 
-#: From so many bytes on a value is large.
+#: Bytes from which on a value is large.
 _LARGE = 1 << 15
 _END = b"\r\n"
 #: The longest line and the longest value: Redis itself sends no longer ones.
 _MOST_LINE, _MOST_VALUE = 1 << 16, 1 << 29
-#: Bytes a second; a server that keeps below it is taken for one that does not answer.
+#: Bytes a second; a slower server is taken for one that does not answer.
 _LEAST_PACE = 20_000
 
 
@@ -36,7 +36,7 @@ class AwayError(redis.ConnectionError):
 
 
 class _Allowance:
-    """How much servers may say to this thread, and for how many seconds they may keep it waiting."""
+    """The bytes that servers may send to this thread, and the seconds that they may keep it waiting."""
 
     def __init__(self, most: int, seconds: float) -> None:
         self.left, self._seconds = most, seconds
@@ -55,7 +55,7 @@ _allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None
 
 @contextmanager
 def allowing(most: int, seconds: float) -> Iterator[None]:
-    """Raise `redis.ConnectionError` where servers send more than `most` bytes, or take longer than `seconds`.
+    """Raise `redis.ConnectionError` if servers send more than `most` bytes, or take longer than `seconds`.
 
     The time is that spent waiting for bytes, and grows with them. Other threads are not affected.
     """
@@ -67,10 +67,10 @@ def allowing(most: int, seconds: float) -> Iterator[None]:
 
 
 class _BoundedParser(_RESPBase):
-    """One of redis-py's parsers within bounds, which gives large values as read-only views."""
+    """One of redis-py's parsers, with bounds; it returns large values as read-only views."""
 
     EXCEPTION_CLASSES = BaseParser.EXCEPTION_CLASSES | dict.fromkeys(
-        # The last one ends commands that wait, in Redis that becomes a replica.
+        # UNBLOCKED ends blocking commands when Redis becomes a replica.
         ("READONLY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED"),
         AwayError,
     )
@@ -87,24 +87,24 @@ class _BoundedParser(_RESPBase):
 
 
 class ValueParser(_BoundedParser, _RESP3Parser):
-    """For all connections to the Redis of the queue, but where the URL asks for RESP2."""
+    """For all connections to the Redis of the queue, unless the URL demands RESP2."""
 
 
 class OldValueParser(_BoundedParser, _RESP2Parser):
-    """For RESP2, whose way to say that nothing is there the other one would wait for the rest of.
+    """For RESP2, whose null reply the RESP3 parser would take for the beginning of a longer one.
 
-    It knows no messages that a server sends unasked, so it is the one for data Redis.
+    It knows no unsolicited messages of a server, so it is the one for data Redis.
     """
 
 
 def parser_of(url: str) -> type[ValueParser | OldValueParser]:
-    """The parser for what a server says at a URL; `ValueError` if that is none of Redis's."""
+    """Return the parser for the protocol that a URL names; `ValueError` for any other URL than Redis's."""
     asked = parse_url(url).get("protocol", 3)  # type: ignore[no-untyped-call]
     return OldValueParser if int(asked) == 2 else ValueParser
 
 
 class _Metered:
-    """A socket, of which the `_Allowance` is taken."""
+    """A socket that charges its bytes and time to the `_Allowance`."""
 
     def __init__(self, sock: Any) -> None:
         self._sock, self.settimeout = sock, sock.settimeout
@@ -143,9 +143,9 @@ class _Buffer(SocketBuffer):
             raise redis.ConnectionError(f"it announces a value of {length:,} bytes")
         if length < _LARGE:
             return super().read(length, timeout)
-        # Not a bytearray: nothing need be there before.
+        # Not a bytearray, which would be filled with zeroes first.
         value = np.empty(length + len(_END), dtype=np.uint8).data
-        # IMPORTANT: errors, time-outs among them, go through to redis-py, which then closes the connection.
+        # IMPORTANT: errors, including time-outs, pass through to redis-py, which then closes the connection.
         held = self._buffer.readinto(value)
         while held < len(value):
             received = self._sock.recv_into(value[held:])
