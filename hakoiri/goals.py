@@ -83,7 +83,7 @@ class GoalAnswers(ComponentAnswers):
         return None if option is None else options.get(METRIC, option.default)
 
     def goal_distances(self, keys: Keys) -> NDArray[np.int64]:
-        """Return the moves from each key to its nearest goal; -1 if none is reached or it is not found.
+        """Return the moves from each key to its nearest goal; -1 if it reaches none or is not in the run.
 
         Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
         before.

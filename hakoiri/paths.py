@@ -109,7 +109,7 @@ class PathAnswers(Answers):
             raise UnanswerableError(f"no path leads {ends}: all that it can reach was looked at")
         return levels, context.puzzle
 
-    # What is known
+    # Known levels
 
     def _known_levels(
         self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool

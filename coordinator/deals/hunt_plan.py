@@ -152,7 +152,9 @@ class DealPool:
 
     @classmethod
     def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
-        """Return the pool of a hunt; `ConfigurationError` for an invalid start. If deals cannot grow, it is ignored."""
+        """Return a hunt's pool; `ConfigurationError` for an invalid start. If deals cannot grow, it only sets the
+        pieces.
+        """
         return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
     def moment(self, generation: int) -> Moment:

@@ -16,7 +16,7 @@ from hakoiri.storage.engine.files import replaced
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]
-#: The interval of a mean: percentiles of the means of so many resamples, drawn from this seed.
+#: The interval of a mean: percentiles of the means of this many resamples, drawn from this seed.
 RESAMPLES, _RESAMPLING_SEED = 2_000, 0
 _LOW, _HIGH = 2.5, 97.5
 _TENTHS = np.arange(1, 10) / 10

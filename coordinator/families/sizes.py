@@ -31,7 +31,7 @@ from hakoiri.storage.results.rows import ResultRows
 SIZE = "size"
 #: Greater than the number of members of any size.
 _ROOM = 64
-#: Members up to so many configurations are derived again without ``--full``.
+#: Members of up to this many configurations are derived again without ``--full``.
 _SAMPLE = 50_000
 _FOLDER = "members"
 

@@ -87,7 +87,7 @@ class EccentricityJob(Job):
     def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, base: str, base_digest: str, component: int = 0, every: bool = True
     ) -> Request:
-        """`base` is the name of a finished run of this puzzle, `base_digest` its digest."""
+        """Return the requested run; `base` names a finished run of this puzzle, `base_digest` its digest."""
         require_within("component", component, 0, MOST_VERTICES)
         plan = {"base": base, "base_digest": base_digest, "component": component}
         return Request(spec, plan, {"every": every})

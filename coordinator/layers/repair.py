@@ -75,7 +75,7 @@ def _derive(session: Session, depth: Depth) -> Keys:
     if depth == 0:
         return puzzle.keys([puzzle.start])
     current = store.layer(depth - 1)
-    # Older layers than the one before matter only where moves cannot be taken back.
+    # Layers older than the previous one matter only if moves cannot be taken back.
     first = max(0, depth - 2) if puzzle.undirected else 0
     older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
     keys, _ = small_step(session, current, [HeldLayer([current]), *older], depth)

@@ -120,7 +120,7 @@ class LayeredSearch:
         self._seconds = 0.0
         #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` if it is not summed.
         self.last_flow: int | None = None
-        #: Who makes the layer under way.
+        #: The maker of the layer in progress.
         self._maker: Maker = "small"
         #: Hosts that make the layers from some depth on (`coordinator.steps.hosted.Hosting`).
         self._hosting: Any = self._hosting_begun()

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 #: The parts of a rising price: at first, and the increase until the reserve is used up.
 _RISES_FROM, _RISES_BY = 0.7, 0.5
-#: A beam ends when so many layers in turn have brought no better play.
+#: A beam ends when this many layers in a row have brought no better play.
 _IDLE_LAYERS = 100
 #: Fewer moves than these are not worth sending.
 _LEAST_MOVES = 16
@@ -32,7 +32,7 @@ _REFILLS = 4
 _FORGET_LAYERS = 16
 #: The memory of a frontier, in frontiers: itself, the next one and the chunks in flight.
 _FRONTIERS_HELD = 4
-#: One part in so many of the memory is for seen boards; and the extra bytes of a board, and of each of its moves.
+#: One part in this many of the memory is for seen boards; and the extra bytes of a board, and of each of its moves.
 _MET_PART = 4
 _BYTES_OF_BOARD, _BYTES_OF_MOVE = 200, 80
 _MIXERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)

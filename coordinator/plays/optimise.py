@@ -240,7 +240,7 @@ class Optimisation(RowsJob):
         elif self._best is not self._kept and now - self._kept_at > _KEEP_SECONDS:
             self.commit()
 
-    # What is found
+    # Results
 
     def _offer(self, score: int, sequence: list[int], number: int) -> None:
         seconds = round(self.session.seconds, 3)

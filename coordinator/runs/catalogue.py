@@ -199,7 +199,7 @@ def status_of(directory: Path, served: Callable[[Path], bool] = lock.is_served, 
     `DamagedError` if its file cannot be read. `opening` opens its ledger, which this process may have open already.
     """
     found = _look_at(directory, served, opening)
-    # A driver may have begun between holder and state: then it is there now, or has ended and said how.
+    # A driver may have begun between the two reads: now it holds the run, or has written how it ended.
     return _look_at(directory, served, opening) if found.awaited and found.status == "interrupted" else found
 
 

@@ -25,7 +25,7 @@ _Item = TypeVar("_Item")
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
 _SEEDS = 1 << 32
-#: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.
+#: The cause of faults: the puzzle's own rules, files that a repair mends, or neither.
 Cause = Literal["puzzle", "damage", "unknown"]
 
 

@@ -24,7 +24,7 @@ from hakoiri.storage.ledger.manifest import Manifest, State
 from hakoiri.storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
 from hakoiri.storage.results import subtrees
 
-#: The options of a tree that change how it is searched and what is stored, but not its solutions.
+#: The options of a tree that change its search and its stored data, but not its solutions.
 STRATEGY, KEEPING = "strategy", "solutions"
 
 

@@ -1,1 +1,1 @@
-"""What a person looks at: tables, boards, progress, plots, pictures and films."""
+"""Output for people: tables, boards, progress, plots, pictures and films."""

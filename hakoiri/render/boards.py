@@ -3,14 +3,14 @@
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, LETTERS, WALL
 
 _FILLED = "▒"
-#: Box characters by which of the lines up, down, left, right meet in a corner (bits 8, 4, 2, 1).
+#: Box characters by the lines up, down, left, right that meet in a corner (bits 8, 4, 2, 1).
 _CORNERS = "   ─ ┌┐┬ └┘┴│├┤┼"
 
 
 def framed(board: str) -> str:
-    """A board text with a line around every piece, a letter in each piece's first cell, and walls filled.
+    """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled.
 
-    A text that is no board of pieces (`has_pieces`) gets no lines; its rows stand below each other.
+    A text that is not a board of pieces (`has_pieces`) gets no lines; its rows are printed below each other.
     """
     rows = board.split("/")
     if not has_pieces(rows):
@@ -51,7 +51,7 @@ def framed(board: str) -> str:
 
 
 def has_pieces(rows: list[str]) -> bool:
-    """Whether a text is a board of pieces: letters in canonical order, or all different beside one blank (tiles)."""
+    """Return whether rows are a board of pieces: letters in canonical order, or distinct beside one blank (tiles)."""
     text = "".join(rows)
     letters = "".join(dict.fromkeys(letter for letter in text if letter in LETTERS))
     board = len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows) and set(text) <= {*letters, EMPTY, WALL}

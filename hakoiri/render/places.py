@@ -1,4 +1,4 @@
-"""Where the work of a run was done, for people."""
+"""The counts of a run's work by host and worker, for people."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hakoiri.puzzles.errors import counted
 from hakoiri.rows.runs import KEPT_BYTES
 
-#: Workers made layers of older runs.
+#: "workers" and "cheaper" occur only in older runs.
 _MAKERS = {
     "hosts": "by hosts",
     "workers": "by workers",
@@ -17,7 +17,7 @@ _MAKERS = {
 
 
 def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
-    """By label what `hakoiri.rows.runs.places_row` says; nothing of a run that threads of one process did."""
+    """Return `hakoiri.rows.runs.places_row` by label; empty if threads of one process did all."""
     if places is None:
         return {}
     layers = [

@@ -1,4 +1,4 @@
-"""Plots of a run: the sizes of its layers or components, as a curve that people read faster than a table."""
+"""Plots of a run: the sizes of its layers or components as a curve."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 PLOTS = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 120
 _BLUE, _RED, _ORANGE = "#0072b2", "#d55e00", "#e69f00"
-#: Where so great a part of the bars would be lower than this part of the highest one, the axis is logarithmic.
+#: The axis is logarithmic if more than this part of the bars would be lower than this part of the highest one.
 _MANY, _LOW = 1 / 3, 1 / 200
-#: So many components are drawn one by one; of more, both axes are logarithmic.
+#: The most components drawn one by one; for more, both axes are logarithmic.
 _FEW = 12
 
 
 def plot_layers(run: Run, target: Path) -> None:
-    """Draw the sizes of the layers by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked.
+    """Draw the sizes of the layers by depth into `target` (PNG, SVG or PDF), with the goal and the widest window.
 
-    Of a whole space, which has no layers, those of its components; of a tree those of the levels made as layers;
-    of goal distances those.
+    A whole space, which has no layers, is drawn by its components, a tree by the levels made as layers, and a run of
+    goal distances by these.
     """
     if not run.kind.has_graph and not isinstance(run.puzzle, Placements):
         plot_distances(run, run.layer_sizes, target)
@@ -46,7 +46,7 @@ def plot_layers(run: Run, target: Path) -> None:
 
 
 def plot_distances(run: Run, sizes: Sequence[int], target: Path) -> None:
-    """Draw how many configurations there are at each distance from the nearest goal into `target`."""
+    """Draw the number of configurations at each distance from the nearest goal into `target`."""
     with drawn_into(target, (9, 4.5)) as figure:
         axes = figure.add_subplot()
         _draw_bars(axes, sizes)
@@ -57,7 +57,7 @@ def plot_distances(run: Run, sizes: Sequence[int], target: Path) -> None:
 
 @contextmanager
 def drawn_into(target: Path, inches: tuple[float, float]) -> "Iterator[Figure]":
-    """An empty figure, which is written to `target` when the block ends: the same figure, the same bytes."""
+    """Yield an empty figure, which is written to `target` at the end of the block; its bytes are deterministic."""
     check_ending(target, PLOTS)
     # matplotlib takes half a second to import; without a display only Agg is safe.
     import matplotlib as mpl
@@ -74,7 +74,7 @@ def drawn_into(target: Path, inches: tuple[float, float]) -> "Iterator[Figure]":
 
 
 def whole_numbers(axis: "Axis") -> None:
-    """Numbers in full, without decimals and powers."""
+    """Label an axis with full numbers, without decimals and powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if axis.get_scale() == "log":
@@ -119,7 +119,7 @@ def _draw_components(axes: "Axes", run: Run) -> None:
 
 
 def _draw_bars(axes: "Axes", sizes: Sequence[int]) -> None:
-    """A bar for each size, all of the same width."""
+    """Draw a bar for each size, all of the same width."""
     low = sum(size < _LOW * max(sizes) for size in sizes)
     logarithmic = low > _MANY * len(sizes)
     edges = [number - 0.5 for number in range(len(sizes) + 1)]

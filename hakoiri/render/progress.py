@@ -1,4 +1,4 @@
-"""A run as it goes, on stderr: one live line on a terminal, which wraps, a line now and then elsewhere."""
+"""Live progress of a run on stderr: one updated line on a terminal, which wraps; elsewhere a line at intervals."""
 
 import math
 import time
@@ -13,13 +13,13 @@ from hakoiri.puzzles.errors import Step, counted
 from hakoiri.steps import worded
 from hakoiri.storage.ledger.manifest import Progress
 
-#: Without a terminal, how often a long run says where it is.
+#: The interval between lines without a terminal.
 _LINE_SECONDS = 10.0
 _FRAMES_PER_SECOND = 8
 
 
 class ProgressLine:
-    """An observer (`coordinator.session.session.Observer`) that keeps the latest progress and draws it when asked."""
+    """An observer (`coordinator.session.session.Observer`) that keeps the latest progress and draws it on demand."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -44,7 +44,7 @@ class ProgressLine:
         return live_text(self._line(), "cyan")
 
     def _line(self) -> str:
-        """The progress, how fast this work has been, and the clock of this process."""
+        """Return the progress, its speed, and the elapsed time of this process."""
         first, last = self._first or self._last, self._last
         elapsed = max(time.monotonic() - self._first_at, 1e-3)
         parts = [progress_text(last)]
@@ -57,12 +57,12 @@ class ProgressLine:
 
 
 def live_text(line: str, style: str = "") -> Text:
-    """A line that is drawn again and again; on a narrow terminal it goes on in the next, so its end is seen."""
+    """Return a line that is updated in place; on a narrow terminal it wraps, so that its end is visible."""
     return Text(line, style, overflow="fold", no_wrap=False)
 
 
 def progress_text(progress: Progress) -> str:
-    """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``.
+    """Return the progress of any run, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``.
 
     Or ``layer 9: expanded 7 of 9 (0:00:02 left); 12 configurations, at most 0:02:40 left``.
     """
@@ -74,7 +74,7 @@ def progress_text(progress: Progress) -> str:
 
 
 def progress_count(progress: Progress) -> str:
-    """How much is done, e.g. ``12 of 160 chunks``."""
+    """Return the amount done, e.g. ``12 of 160 chunks``."""
     if not progress.unit:
         return ""
     if progress.total is None:
@@ -83,14 +83,14 @@ def progress_count(progress: Progress) -> str:
 
 
 def time_left(left: Sequence[float]) -> str:
-    """How long the work will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``, or exactly, by the clock."""
+    """Return the remaining time, e.g. ``0:02:07 to 0:02:40 left (95 %)``, or exactly if bounded by the clock."""
     least, most = left
     return f"{clock(most)} left" if least == most else f"{clock(least)} to {clock(math.ceil(most))} left (95 %)"
 
 
 @contextmanager
 def shown_progress(console: Console) -> Iterator[ProgressLine]:
-    """An observer whose line is drawn while the block runs, and gone after it."""
+    """Yield an observer whose line is drawn while the block runs, and removed after it."""
     line = ProgressLine(console)
     if not console.is_terminal:
         yield line
@@ -100,7 +100,7 @@ def shown_progress(console: Console) -> Iterator[ProgressLine]:
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds, e.g. ``0:02:07``."""
+    """Return hours, minutes and seconds, e.g. ``0:02:07``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

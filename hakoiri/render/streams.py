@@ -1,4 +1,4 @@
-"""The standard streams: results apart from whatever else is printed, and all that may be wrong with a stream."""
+"""The standard streams: keeps results apart from all other output, and handles faulty streams."""
 
 import codecs
 import io
@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from hakoiri.puzzles.errors import visible
 
-#: What is drawn, and what stands for it where a stream has no such characters.
+#: Characters of drawings, and their replacements on a stream that lacks them.
 _DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa: RUF001
 _PLAIN = "-|+++++++++##%*ox..--"
 _LOOKALIKES = dict(zip(_DRAWN, _PLAIN, strict=True))
@@ -22,13 +22,13 @@ _results: list[TextIO] = []
 
 
 def results() -> TextIO:
-    """Where results go: stdout as it was when the command began."""
+    """Return the stream for results: stdout as it was when the command began."""
     return _results[-1] if _results else sys.stdout
 
 
 @contextmanager
 def results_apart() -> Iterator[None]:
-    """While the block runs, what anybody else prints, such as a user's puzzle, goes to stderr."""
+    """While the block runs, send all other output, such as that of a user's puzzle, to stderr."""
     with _own_descriptor(sys.stdout) as stream:
         _results.append(stream)
         try:
@@ -40,9 +40,9 @@ def results_apart() -> Iterator[None]:
 
 @contextmanager
 def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
-    """Stdout by a descriptor that nobody else knows: programs and libraries that a puzzle calls write to the usual one.
+    """Yield stdout on a private descriptor: programs and libraries called by a puzzle write to the usual one.
 
-    In a process whose stdout is no file, it is given as it is.
+    If stdout is not a file, it is yielded unchanged.
     """
     try:
         usual = stream.fileno() == _STDOUT
@@ -65,30 +65,30 @@ def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
 
 
 def print_line(text: str) -> None:
-    """A result, its control characters made visible."""
+    """Print a result, with its control characters made visible."""
     print(visible(text), file=results())
 
 
 def print_error(text: object) -> None:
-    """A line on stderr that says what is wrong."""
+    """Print an error on stderr in one line."""
     print(f"hakoiri: {visible(str(text))}", file=sys.stderr)
 
 
 class _Stdout(io.FileIO):
-    """Where results go. When the reader of a pipe (head, less) has seen enough and left, the command ends with 0."""
+    """The stream for results. If the reader of a pipe (head, less) leaves, the command ends with exit code 0."""
 
     def write(self, data: Any) -> int:
-        """Return how many bytes are done with."""
+        """Return the number of bytes handled."""
         try:
             return super().write(data)
         except BrokenPipeError:
-            # Nothing may be flushed into it on the way out.
+            # Nothing may be flushed into the pipe at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             raise SystemExit(0) from None
 
 
 def unread(allowed: bool) -> AbstractContextManager[None]:
-    """While the block prints what is wrong: with `allowed` the command goes on when its reader leaves, to its code."""
+    """Return a context for printing faults: if `allowed`, a reader that leaves does not change the exit code."""
     return suppress(SystemExit) if allowed else nullcontext()
 
 
@@ -98,10 +98,10 @@ def _results_to(descriptor: int, like: TextIO, closefd: bool) -> TextIO:
 
 
 class _Dropping(io.FileIO):
-    """A file that drops what it cannot write: on a full disk, into a pipe whose reader has gone."""
+    """A file that drops what it cannot write: on a full disk, or into a pipe without a reader."""
 
     def write(self, data: Any) -> int:
-        """Return how many bytes are done with."""
+        """Return the number of bytes handled."""
         try:
             return super().write(data)
         except OSError:
@@ -109,14 +109,14 @@ class _Dropping(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Prepare the standard streams for whatever the caller made of them.
+    """Prepare the standard streams, whatever the caller made of them.
 
-    Those that the caller closed lead nowhere, characters that a stream does not have are replaced by plain ones, and
-    progress and log lines that cannot be written to stderr are dropped: no service ends for want of its log.
+    Closed streams are opened on the null device, characters that a stream lacks are replaced by plain ones, and
+    progress and log lines that cannot be written to stderr are dropped: no service ends because its log fails.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # Opened in their order, they get the numbers of those that were closed.
-        # IMPORTANT: never closed again, else a file of ours gets the number, and what is logged is written into it.
+        # Opened in this order, they get the descriptors of the closed ones.
+        # IMPORTANT: never closed again, else a file of ours gets the descriptor, and log lines are written into it.
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
@@ -132,7 +132,7 @@ def prepare_streams() -> None:
 
 
 def drop_stdout() -> None:
-    """Nothing more may be written to stdout: its reader has left, or its disk is full."""
+    """Discard further output to stdout: its reader has left, or its disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), results().fileno())
 
 

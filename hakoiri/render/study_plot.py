@@ -1,4 +1,4 @@
-"""A picture of a study: how moves and positions are spread at each size, and how many deals can be solved."""
+"""A plot of a study: the distributions of moves and positions at each size, and the share of solvable deals."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ _COLOURS: dict[Convention, str] = {"first": "#2b6cb0", "fixed": "#dd7f29"}
 _SIDES: dict[Convention, Literal["low", "high"]] = {"first": "low", "fixed": "high"}
 _UNSOLVABLE, _CAPPED = "#d9d9d9", "#fbe3a1"
 _GREY = "#6b7280"
-#: A mean that lies so many times above the median is drawn on a logarithmic axis.
+#: If the mean is more than this many times the median, the axis is logarithmic.
 _SKEWED = 3
 #: Room for a legend above, as a part of the height.
 _LEGEND = 0.2
@@ -38,7 +38,7 @@ def plot_study(study: Study, found: StudyResult, target: Path) -> None:
 
 
 def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
-    """Moves of the deals that can be solved, both conventions back to back."""
+    """Draw the moves of the solvable deals, both conventions back to back."""
     drawn = {
         (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
         for which in study.conventions
@@ -81,7 +81,7 @@ def _violin(
     side: Literal["both", "low", "high"],
     logarithmic: bool,
 ) -> None:
-    """How some numbers are spread; a line at their mean, a dot at the least and the greatest."""
+    """Draw the distribution of numbers, with a line at their mean and dots at the least and the greatest."""
     if not values:
         return
     heights = np.log10(np.maximum(values, 1)) if logarithmic else np.asarray(values, dtype=np.float64)
@@ -98,7 +98,7 @@ def _violin(
 
 
 def _log_ticks(axes: "Axes") -> None:
-    """Powers of ten on an axis of logarithms."""
+    """Label an axis of logarithms with powers of ten."""
     from matplotlib.ticker import FuncFormatter, MultipleLocator
 
     axes.yaxis.set_major_locator(MultipleLocator(1))
@@ -106,7 +106,7 @@ def _log_ticks(axes: "Axes") -> None:
 
 
 def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
-    """Bars of a hundred per cent: what can be solved, what cannot, and what nobody knows."""
+    """Draw bars of a hundred per cent: solvable, unsolvable and undecided deals."""
     width = 0.8 / len(study.conventions)
     for number, which in enumerate(study.conventions):
         for place, deals in enumerate(found.values()):
@@ -130,7 +130,7 @@ def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
 
 
 def _finish(figure: "Figure", study: Study, found: StudyResult) -> None:
-    """What all parts share."""
+    """Set what all parts share."""
     for axes in figure.axes:
         axes.set_xticks(range(len(found)), [str(size) for size in found])
         axes.set_xlim(-0.6, len(found) - 0.4)

@@ -1,4 +1,4 @@
-"""What goes where: results to stdout, as text or as one JSON object; progress and notes to stderr."""
+"""Output of commands: results to stdout, as text or as one JSON object; progress and notes to stderr."""
 
 import json
 from collections.abc import Iterable
@@ -16,44 +16,44 @@ from hakoiri.render.streams import results
 _FILE_WIDTH = 120
 #: Wider than any table.
 _ANY_WIDTH = 10_000
-#: The letters that a shortened heading keeps, at least.
+#: The least letters of a shortened heading.
 _HEADING = 4
-#: Those of a digest that is shortened.
+#: The digits of a shortened digest.
 _DIGITS = 12
 
 
 def stdout() -> Console:
-    """The console for results."""
+    """Return the console for results."""
     # A file or pipe has no width; this one holds every line.
     width = None if results().isatty() else _FILE_WIDTH
-    # What is longer runs on into the next line of the terminal: nothing is cut, and copied lines are whole.
+    # Longer lines continue on the next line of the terminal: nothing is cut, and copied lines are complete.
     return _Console(file=results(), width=width)
 
 
 def stderr() -> Console:
-    """The console for everything else."""
+    """Return the console for everything else."""
     return _Console(stderr=True)
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """The one object."""
+    """Print the one JSON object."""
     print(json.dumps(result), file=results(), flush=True)
 
 
 class _Console(Console):
-    """Prints texts as they are: nothing in them is markup, and their control characters are made visible."""
+    """Prints texts literally: no markup, and control characters made visible."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        # Everything that is printed comes through here, and the codes for colours are put around it after this.
+        # All output passes here, before the codes for colours are put around it.
         shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
         return super()._render_buffer(shown)
 
 
 class _Table(Table):
-    """Its numbers are never cut: where the terminal is too narrow, words wrap, headings shrink, lines run on."""
+    """A table that never cuts numbers: on a narrow terminal words wrap, headings shrink, lines overflow."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self._shorten_headings(console, options.max_width)
@@ -65,12 +65,12 @@ class _Table(Table):
         yield from super().__rich_console__(console, options.update(max_width=max(needed + 1, options.max_width)))
 
     def least_width(self, console: Console, heading: int = _ANY_WIDTH) -> int:
-        """The columns that its lines need when no number is cut and no heading is longer than `heading`."""
+        """Return the width of its lines if no number is cut and no heading is longer than `heading`."""
         headings = (min(len(str(column.header)), heading) for column in self.columns)
         return sum(map(max, self._least_widths(console), headings)) + len(self.columns) - 1
 
     def _least_widths(self, console: Console) -> list[int]:
-        """What the cells of each column need."""
+        """Return the least width of the cells of each column."""
         roomy = console.options.update(max_width=_ANY_WIDTH)
         found = []
         for column in self.columns:
@@ -80,7 +80,7 @@ class _Table(Table):
         return found
 
     def _narrow_folded(self, console: Console, room: int) -> None:
-        """Give a folded column with a least width what the others leave of `room`, so that they wrap after it."""
+        """Give a folded column with a least width the rest of `room`, so that it wraps."""
         widths = [self._natural_width(console, column) for column in self.columns]
         rest = room - sum(widths) - len(widths) + 1
         for column, width in zip(self.columns, widths, strict=True):
@@ -92,7 +92,7 @@ class _Table(Table):
         return max(Measurement.get(console, roomy, cell).maximum for cell in (str(column.header), *column.cells))
 
     def _shorten_headings(self, console: Console, room: int) -> None:
-        """As little as makes the lines fit, if that does."""
+        """Shorten the headings as little as makes the lines fit, if that is possible."""
         headings = [str(column.header) for column in self.columns]
         lengths = range(max(map(len, headings), default=0), _HEADING, -1)
         most = next((length for length in lengths if self.least_width(console, length) <= room), _ANY_WIDTH)
@@ -101,7 +101,7 @@ class _Table(Table):
 
 
 def first_fitting(tables: Iterable[Table]) -> Table:
-    """The first that fits the terminal, else the last; a file or pipe has room for any."""
+    """Return the first table that fits the terminal, else the last; a file or pipe fits any."""
     console = stdout()
     for made in tables:
         if not results().isatty() or (isinstance(made, _Table) and made.least_width(console) <= console.width):
@@ -110,7 +110,7 @@ def first_fitting(tables: Iterable[Table]) -> Table:
 
 
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    """An empty table; `numbers` are aligned to the right."""
+    """Return an empty table; `numbers` are aligned to the right."""
     made = _Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
     for column in columns:
         made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers)
@@ -118,12 +118,12 @@ def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
 
 
 def fitting_digest(digest: str, room: int, wide: bool) -> str:
-    """A digest as it is, where it fits or is wanted so; else its first 12 digits and an ellipsis."""
+    """Return a digest unchanged if it fits or is `wide`; else its first 12 digits and an ellipsis."""
     return digest if wide or len(digest) <= room else f"{digest[:_DIGITS]}…"
 
 
 def rows_table(rows: list[dict[str, Any]]) -> Table:
-    """Rows with a column for each key of the first; columns of words are aligned to the left, all others right."""
+    """Return a table with a column for each key of the first row; words are aligned left, all others right."""
     names = list(rows[0]) if rows else []
     words = {name for name in names if any(isinstance(row[name], str) and row[name][:1].isalpha() for row in rows)}
     listed = table(*(name.replace("_", " ") for name in names), numbers=tuple({*names} - words))
@@ -140,7 +140,7 @@ def _as_cell(value: Any) -> Text:
 
 
 def facts(pairs: dict[str, Any], wide: bool = False) -> Table:
-    """Names and values, one pair a line; what is ``None`` is left out. A digest that does not fit is shortened."""
+    """Return names and values, one pair per line, without ``None``. A digest that does not fit is shortened."""
     if pairs.get("digest"):
         room = stdout().width - max(map(len, pairs)) - 1
         pairs = pairs | {"digest": fitting_digest(pairs["digest"], room, wide)}
@@ -149,7 +149,7 @@ def facts(pairs: dict[str, Any], wide: bool = False) -> Table:
     made.add_column(overflow="fold")
     for name, value in pairs.items():
         if value is not None:
-            # As it is: a configuration may hold what rich would take for markup.
+            # As plain text: a configuration may contain what rich would take for markup.
             made.add_row(name, Text(_as_text(value)))
     return made
 

@@ -1,4 +1,4 @@
-"""What a run answers, as plain values."""
+"""Answers of a run as plain values."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def map_row(run: "Run", found: "Map") -> dict[str, Any]:
-    """What a map shows: which component, how much of it, around which configuration."""
+    """Return the description of a map: component, shown part, origin."""
     origin = key_at(found.keys, 0)
     return {
         "component": found.component,
@@ -32,47 +32,47 @@ def map_row(run: "Run", found: "Map") -> dict[str, Any]:
 
 
 def layer_rows(run: "Run") -> list[dict[str, Any]]:
-    """Size and digest of each layer."""
+    """Return size and digest of each layer."""
     return [layer_row(record) for record in run.layer_records()]
 
 
 def path_row(found: "ShortestPath") -> dict[str, Any]:
-    """A shortest path."""
+    """Return a shortest path."""
     return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
 
 
 def paths_row(found: "ShortestPaths", limit: int) -> dict[str, Any]:
-    """How many shortest paths there are, and the first `limit`."""
+    """Return the number of shortest paths, and the first `limit`."""
     listed = [{"configurations": one.configurations, "moves": one.moves} for one in islice(found, limit)]
     return {"length": found.length, "count": found.count} | ({"paths": listed} if limit else {})
 
 
 def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
-    """One component."""
+    """Return one component."""
     names = ("component", "size", "diameter", "radius", "centre", "periphery")
     return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
 
 
 def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]:
-    """The components, largest first; those of a directed puzzle without distances, which they do not have."""
+    """Return the components, largest first; those of a directed puzzle have no distances."""
     records = run.components(limit) if run.puzzle.undirected else run.weak_components(limit)
     return [component_row(record, run.puzzle) for record in records]
 
 
 def components_row(run: "Run", limit: int | None = None) -> dict[str, Any]:
-    """All components, and whether moves lead one way only."""
+    """Return all components, and whether the puzzle is directed."""
     return {"directed": not run.puzzle.undirected, "components": component_rows(run, limit)}
 
 
 def one_component_row(run: "Run", number: int) -> dict[str, Any]:
-    """The component of a number: of a directed puzzle the weak one, without distances."""
+    """Return the component of a number; in a directed puzzle the weak one, without distances."""
     if run.puzzle.undirected:
         return component_row(run.diameter(number).record, run.puzzle)
     return component_row(run.weak_components(number + 1)[run.number_of(number)], run.puzzle)
 
 
 def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
-    """The exact distances of a component, with the pairs that attain its diameter."""
+    """Return the exact distances of a component, with the pairs that attain its diameter."""
     pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
     row = component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count}
     row["open"] = [name for name, value in row.items() if value is None]
@@ -81,7 +81,7 @@ def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
 
 
 def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
-    """The components whose configurations all lead to each other."""
+    """Return the components whose configurations all reach each other."""
     return {
         "configurations": found.configurations,
         "weak_components": found.weak,
@@ -108,7 +108,7 @@ def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict
 
 
 def hardest_row(run: "Run", found: "Hardest") -> dict[str, Any]:
-    """The configurations farthest from their nearest goal, and how many there are at each distance."""
+    """Return the configurations farthest from their nearest goal, and the number at each distance."""
     texts = [run.puzzle.render(key) for key in ints(found.configurations)]
     return {
         "distances": found.distances,

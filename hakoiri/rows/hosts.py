@@ -1,13 +1,13 @@
-"""The machines that work, as plain values."""
+"""The live hosts and workers as plain values."""
 
 from collections import Counter
 from typing import Any
 
 
 def living_rows(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The machines of living workers and how many each has, and the living hosts that keep runs with their threads.
+    """Return the machines of live workers with their number, and the live hosts that keep runs with their threads.
 
-    Raises `RedisUnavailableError` or `RedisRefusedError` where the Redis at `url` cannot be asked.
+    Raises `RedisUnavailableError` or `RedisRefusedError` if the Redis at `url` does not answer.
     """
     from hakoiri.worker.transport.connection import connect, host_of, living_hosts, living_workers, redis_errors
 

@@ -1,4 +1,4 @@
-"""What there is to explore, and single configurations, as plain values."""
+"""The puzzles, and single configurations, as plain values."""
 
 import inspect
 from typing import Any
@@ -10,12 +10,12 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
 
 
 def puzzle_rows() -> list[dict[str, Any]]:
-    """The built-in puzzles."""
+    """Return the built-in puzzles."""
     return [puzzle_row(known, puzzle_class(known)) for known in PUZZLES]
 
 
 def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
-    """A puzzle in a list."""
+    """Return a puzzle for a list."""
     options = [
         {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
     ]
@@ -24,7 +24,7 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
 
 
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
-    """All of a puzzle: its rules in words, its usual start."""
+    """Return everything about a puzzle: also its rules in words and its usual start."""
     kind = puzzle_class(spec.name, spec.digest)
     row = puzzle_row(spec.name, kind) | {"description": _description(kind), "layout": None, "start": None, "key": None}
     if kind.start_is_board:
@@ -35,7 +35,7 @@ def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
 
 
 def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
-    """A configuration by itself, whatever run knows it."""
+    """Return a configuration, independent of any run."""
     keys = rules.keys([key])
     mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
     return {
@@ -50,12 +50,12 @@ def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
 
 
 def key_text(rules: Puzzle, key: int) -> str:
-    """A key as people write it."""
+    """Return a key as people write it."""
     return f"{key:#0{rules.layout.digits}x}"
 
 
 def _notes(kind: type[Puzzle]) -> list[str]:
-    """What a user must know before he runs it."""
+    """Return notes for users on the puzzle's kind, options and capabilities."""
     tree = issubclass(kind, Placements)
     noted = {
         # Only some options of a puzzle may decide these; then its class says nothing.
@@ -77,7 +77,7 @@ def _notes(kind: type[Puzzle]) -> list[str]:
 
 
 def _description(kind: type[Puzzle]) -> str:
-    """The docstring of the class, its paragraphs on one line each."""
-    # The class of a user puzzle may have none, and must not be given that of its base.
+    """Return the docstring of the class, its paragraphs on one line each."""
+    # The class of a user puzzle may have no docstring, and must not inherit that of its base.
     text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
     return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

@@ -1,4 +1,4 @@
-"""How runs stand, as plain values. Imports neither numpy nor numba."""
+"""The status of runs as plain values. Imports neither numpy nor numba."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -7,11 +7,11 @@ from hakoiri.coordinator.runs.summary import identity, standing
 from hakoiri.steps import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
-#: What a list has columns for, or tells otherwise.
+#: Fields that a list shows in other columns.
 _NOT_DETAILS = {"run", "puzzle", "parameters", "mode", "start", "created"}
-#: Versions and digests, which pin a plan and tell a reader nothing.
+#: Endings of versions and digests, which pin a plan but do not interest a reader.
 _PINS = ("_version", "_digest")
-#: What a host that keeps ranges has counted in bytes.
+#: The counts of a host that keeps ranges, in bytes.
 KEPT_BYTES = ("stored", "spilled", "sent", "received")
 #: Letters of a value: a board of 5 x 8 cells.
 _MOST_SHOWN = 48
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def status_row(found: "RunStatus") -> dict[str, Any]:
-    """How a run stands: the JSON of `status`, and a row of that of `runs`."""
+    """Return the status of a run: the JSON of `status`, and a row of that of `runs`."""
     state = found.state
-    # A damaged run has no manifest to tell of itself.
+    # A damaged run has no manifest.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
     return known | {
         "details": _details(known),
@@ -38,14 +38,14 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "made_as": found.made_as or None,
         "digest": state.digest,
         "keepers": list(found.keepers),
-        # Whoever asks Redis says.
+        # Filled in by callers that query Redis.
         "away": None,
         "places": places_row(state.places),
     }
 
 
 def _details(known: Mapping[str, Any]) -> str:
-    """What a run was begun with, in a line: options, start, goal and plan, long values cut."""
+    """Return what a run was begun with on one line: options, start, goal and plan, long values cut."""
     if not known.get("mode"):
         return ""
     start = {} if known["start"] is None else {"from": known["start"]}
@@ -63,9 +63,9 @@ def _detail(name: str, value: Any) -> str:
 
 
 def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Where the work of a run was done; ``None`` where threads of one process did all. The host of that is ``None``.
+    """Return the counts of a run's work; ``None`` if threads of one process did all, whose host is ``None``.
 
-    Also ``None`` where what is stored of it is malformed.
+    Also ``None`` if the stored counts are malformed.
     """
     if not places:
         return None
@@ -82,7 +82,7 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the figures of the hosts that keep ranges, and of the slowest one against the mean of all.
+    """Return the figures of the hosts that keep ranges, and of the slowest one relative to the mean.
 
     That is the ratio over all layers, and the seconds of the layer with the greatest difference.
     """
@@ -111,7 +111,7 @@ def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def report_row(report: "Report") -> dict[str, Any]:
-    """What a verification has found."""
+    """Return the result of a verification."""
     found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
     found |= {"seed": report.seed if report.sampled else None}
     faults = [worded(fault, report.steps) for fault in report.faults]

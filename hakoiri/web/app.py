@@ -28,33 +28,33 @@ from hakoiri.web.settings import SERVER, Settings
 
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
-#: The first is asked most, and found soonest.
+#: The first is requested most, and matched first.
 _ROUTES = (positions, puzzles, runs, answers, exports, questions, events, boards, server)
 
 
 def create() -> FastAPI:
-    """The application of a process that was started with `Settings.to_environment`."""
+    """Return the application of a process that was started with `Settings.to_environment`."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    # Its warnings are of requests that it refused, which anybody can send by the thousand.
+    # Its warnings are about refused requests, which anybody can send by the thousand.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     if os.environ[SERVER] != str(os.getpid()):
         threading.Thread(target=_end_with_server, name="server", daemon=True).start()
     app = make_app(Settings.from_environment())
-    # What is there now stays: to look through it again and again held up one answer in thousands, by 16 ms.
+    # The objects created so far are permanent: collecting them again delayed one answer in thousands, by 16 ms.
     gc.collect()
     gc.freeze()
     return app
 
 
 def _end_with_server() -> None:
-    """Leave when the process is gone that started this one, however it ended."""
+    """End this process when its parent, the server, is gone."""
     while os.environ[SERVER] == str(os.getppid()):
         time.sleep(_LOOK_SECONDS)
     signal.raise_signal(signal.SIGTERM)
 
 
 def make_app(settings: Settings) -> FastAPI:
-    """The application."""
+    """Return the application."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""What the routes share: the run that a request names, the puzzle that it names, and answers that may be kept."""
+"""Shared by the routes: the run or puzzle that a request names, and answers that clients may cache."""
 
 import json
 import zlib
@@ -39,18 +39,18 @@ from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Question, Questions
 
 _FOR_EVER = "private, max-age=31536000, immutable"
-#: Puzzles with their options, as built for single boards.
+#: The most cached puzzles with options, as built for single boards.
 _MOST_BUILT = 64
-#: How a run stands that is to find something, or does.
+#: The statuses of a run that has yet to find its results.
 _UNDER_WAY = ("queued", "running")
 _Route = TypeVar("_Route", bound=Callable[..., Any])
 
 RunName = Annotated[str, InPath(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
 
 
-# What costs nothing is no thread's work: to begin with a thread costs more than most answers.
+# Async, because starting a thread costs more than most answers.
 async def open_runs(request: Request) -> OpenRuns:
-    """The runs of the server."""
+    """Return the open runs of the server."""
     found: OpenRuns = request.app.state.runs
     return found
 
@@ -59,7 +59,7 @@ Runs = Annotated[OpenRuns, Depends(open_runs)]
 
 
 class _FileAnswer(FileResponse):
-    """A file, parts of which are answered; a part that makes no sense is a problem like all others."""
+    """A file response that supports ranges; an invalid range is a problem response like all others."""
 
     @classmethod
     def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
@@ -76,7 +76,7 @@ class _FileAnswer(FileResponse):
 def computed(router: APIRouter, path: str, summary: str, **options: Any) -> Callable[[_Route], _Route]:
     """Register a route whose answer may need a process or a run of its own.
 
-    IMPORTANT: only POST begins one. GET, which any page elsewhere may have a browser send, answers what is there.
+    IMPORTANT: only POST begins one. GET, which any foreign page may make a browser send, returns what exists.
     """
 
     def register(route: _Route) -> _Route:
@@ -88,7 +88,7 @@ def computed(router: APIRouter, path: str, summary: str, **options: Any) -> Call
 
 
 class Asked:
-    """A run that a request asks."""
+    """A run that a request queries."""
 
     def __init__(self, request: Request, name: str, directory: Path) -> None:
         self._request, self._name, self.directory = request, name, directory
@@ -126,7 +126,7 @@ class Asked:
         """Return 202 and the address of the run that finds the answer; POST queues it, GET raises `Unbegun`."""
         directory = derived.directory
         if self._begins:
-            # Where it is held somebody is at it.
+            # A held run is in progress.
             with suppress(RunHeldError):
                 derived.make(Resources(), queued=True, **limits)
         elif not (directory / DATA_FILE).is_file() or self.runs.status(directory).status not in _UNDER_WAY:
@@ -144,13 +144,13 @@ class Asked:
         return f"{path}?{query}" if query else path
 
     def _state(self) -> State:
-        """Its state, if the server may ask it: what takes long is done by a process that executes the run's puzzle."""
+        """Return the run's state, if the server may query it: long questions execute the run's puzzle."""
         return self.runs.require_admitted(self.directory)
 
     def answer(self, run: Run, row: Mapping[str, Any], settled: bool = True) -> Response:
-        """An answer; that of a complete run, asked by its whole name, never changes and may be kept.
+        """Return a response; that of a complete run, requested by its whole name, never changes and may be cached.
 
-        Unless all in it is `settled`: then it is not to be kept, for what is asked later may settle it.
+        If not all of it is `settled` it may not be cached, because later requests may settle it.
         """
         return self.content(run, self.encoded(row), settled)
 
@@ -158,12 +158,12 @@ class Asked:
         return json.dumps({"run": self.directory.name} | dict(row)).encode()
 
     def content(self, run: Run, content: bytes, settled: bool = True) -> Response:
-        """What is sent, as `answer`."""
+        """Return encoded content as a response, as `answer` does."""
         headers = self._kept(run.store.state) if settled else {}
         return Response(content, headers=headers, media_type="application/json")
 
     def require_changed(self) -> None:
-        """`Unchanged` where the client has the answer, which is not computed then: its tag names run and question."""
+        """Raise `Unchanged` if the client has the answer, without computing it: its tag names run and question."""
         headers = self._kept(self.runs.status(self.directory).state)
         if headers and self._request.headers["if-none-match"] == headers["ETag"]:
             raise Unchanged(headers)
@@ -176,7 +176,7 @@ class Asked:
 
 
 async def asked_run(request: Request, run: RunName) -> Asked:
-    """The run that a request names; `UnknownRunError`."""
+    """Return the run that a request names; `UnknownRunError`."""
     runs: OpenRuns = request.app.state.runs
     directory = runs.named(run)
     if directory is None:
@@ -191,7 +191,7 @@ AskedRun = Annotated[Asked, Depends(asked_run)]
 
 
 def pending(question: Question) -> Response:
-    """The answer to a long question, if it is there, else where to look; what went wrong, if it failed."""
+    """Return the answer to a long question if it exists, else its address; raise its error if it failed."""
     standing, where = question.standing, f"/api/runs/{question.run}/questions/{question.number}"
     if standing == "running":
         return JSONResponse(question.row(), HTTPStatus.ACCEPTED, {"Location": where, "Retry-After": "1"})
@@ -201,7 +201,7 @@ def pending(question: Question) -> Response:
 
 
 def named_puzzle(request: Request, name: str, options: Mapping[str, str], start: str | None = None) -> PuzzleSpec:
-    """The puzzle that a request names: a built-in one, or one of the user's that the server was started with.
+    """Return the puzzle that a request names: a built-in one, or a user's that the server was started with.
 
     IMPORTANT: no file is executed here, whatever the name.
     """
@@ -214,7 +214,7 @@ def named_puzzle(request: Request, name: str, options: Mapping[str, str], start:
 
 
 def built(spec: PuzzleSpec) -> Puzzle:
-    """A puzzle as `PuzzleSpec.build` makes it, once for many boards."""
+    """Return the puzzle of `PuzzleSpec.build`, cached for many boards."""
     return _built(spec.name, tuple(sorted(spec.options.items())), spec.start, spec.digest)
 
 

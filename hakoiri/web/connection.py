@@ -1,8 +1,8 @@
-"""HTTP as uvicorn speaks it, within bounds: of each request's head, of requests that wait, of time, of connections.
+"""HTTP of uvicorn with limits on each request's head, on waiting requests, on time and on connections.
 
 A connection is a stranger's until a request on it has passed the guard (`KNOWN`). Strangers have a share of the
-connections: where it is full, the oldest of them makes room for the next, so that any number of them keeps nobody out
-who shows a token.
+connections: if it is full, the oldest stranger makes room for the next. So no number of strangers keeps out a client
+with the token.
 """
 
 import asyncio
@@ -12,32 +12,32 @@ from typing import Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-#: In the scope of a request: to be called when it has passed the guard.
+#: The key in the scope of a request for the function to call when it has passed the guard.
 KNOWN = "hakoiri.known"
 _HEADER_SECONDS = 10.0
-#: Of the request line and all headers of a request together, its trailers too.
+#: The most bytes of the request line and all headers of a request together, its trailers included.
 _MOST_HEAD = 65_536
-#: Fed to the parser at a time: what is between two looks at the bounds.
+#: The bytes fed to the parser at a time, between two checks of the limits.
 _PIECE = 8_192
-#: Requests of one connection that wait until the one before is answered.
+#: The most requests of one connection that wait until the one before is answered.
 _MOST_WAITING = 32
-#: Connections of one process that have shown nothing yet.
+#: The most connections of strangers per process.
 _MOST_STRANGERS = 250
 _TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 _BOUNDS = f"a request has {_MOST_HEAD:,} bytes of headers at most, and {_MOST_WAITING} wait on a connection"
-#: What the parser adds to the name and the value of a header: colon, space, line end.
+#: The bytes around the name and the value of a header: colon, space, line end.
 _AROUND = 4
 
 
 class Connection(HttpToolsProtocol):
-    """A connection of one client; uvicorn closes it where no further request comes."""
+    """A connection of one client; uvicorn closes it when no further request comes."""
 
     _strangers: ClassVar[dict["Connection", None]] = {}
 
     _deadline: asyncio.TimerHandle | None = None
-    #: The request that is being answered, or was last.
+    #: The request being answered, or the last one answered.
     _answered: RequestResponseCycle | None = None
-    #: Bytes of the head of this request that are parsed; bytes that the parser still keeps, at most.
+    #: The parsed bytes of the head of this request, and the most bytes that the parser still keeps.
     _head, _unparsed = 0, 0
 
     def connection_made(self, transport: Any) -> None:
@@ -50,7 +50,7 @@ class Connection(HttpToolsProtocol):
         self._strangers[self] = None
 
     def data_received(self, data: bytes) -> None:
-        """Take in a part of a request, or of several."""
+        """Receive a part of a request, or of several."""
         if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
             self._begin()
         for begin in range(0, len(data), _PIECE):
@@ -66,7 +66,7 @@ class Connection(HttpToolsProtocol):
         self._say(HTTPStatus.BAD_REQUEST, msg)
 
     def on_message_begin(self) -> None:
-        """Begin to count; the guard tells of its consent by the scope."""
+        """Begin to count; the guard reports its consent through the scope."""
         self._head = 0
         super().on_message_begin()
         self.scope[KNOWN] = self._become_known  # type: ignore[literal-required]
@@ -76,7 +76,7 @@ class Connection(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count; a trailer, which comes after the body, is left out."""
+        """Count a header; a trailer, which comes after the body, is left out."""
         self._count(len(name) + len(value or b"") + _AROUND)
         if self.cycle is None or self.cycle.scope is not self.scope:
             super().on_header(name, value or b"")
@@ -105,7 +105,7 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _drop(self) -> None:
-        """Have nothing more written: uvicorn sees to the last request alone, whichever is being answered."""
+        """Stop all further writing: uvicorn itself stops only the last request, whichever is being answered."""
         waiting = [cycle for cycle, _ in self.pipeline]
         for cycle in [*waiting, *([] if self._answered is None else [self._answered])]:
             cycle.disconnected = True
@@ -117,13 +117,13 @@ class Connection(HttpToolsProtocol):
         self._require(self._head <= _MOST_HEAD)
 
     def _require(self, within: bool) -> None:
-        """Refuse what is beyond the bounds, and end the parser's work."""
+        """Refuse a request beyond the limits, and end the parser's work."""
         if not within:
             self._say(_TOO_LARGE, _BOUNDS)
             raise httptools.HttpParserError(_BOUNDS)
 
     def _say(self, status: HTTPStatus, text: str) -> None:
-        """Answer in place of the application, unless it is answering, and close."""
+        """Respond in place of the application, unless it is responding, and close."""
         if self.transport.is_closing():
             return
         if self._answered is None or self._answered.response_complete:

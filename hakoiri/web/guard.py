@@ -1,11 +1,11 @@
-"""What every request must pass before it is looked at, and what every response carries.
+"""The guard: checks of every request before it is handled, and headers of every response.
 
-* Host names this server: else a page elsewhere could have its own name lead here (DNS rebinding). A name of a rebinding
+* Host names this server: else a foreign page could resolve its own name to it (DNS rebinding). A name of a rebinding
   attack is never an IP address, so those pass.
-* Origin and Sec-Fetch-Site, where a browser sends them, are those of this server: no other page may send requests for
-  its reader, nor have an image or a link ask the interface.
-* The token comes as ``Authorization: Bearer``, as a pass made of it in a cookie, or once in the address, in place of
-  which the pass is set then, so that no address with it stays behind.
+* Origin and Sec-Fetch-Site, if a browser sends them, are those of this server: no other page may send requests for
+  its reader, nor query the interface by an image or a link.
+* The token comes as ``Authorization: Bearer``, as a pass derived from it in a cookie, or once in the address. The
+  address is then replaced by one without the token, and the pass is set.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ _MOST_BODY, _MOST_ADDRESS = 1 << 20, 16_384
 _BODY_SECONDS, _ANSWER_SECONDS, _SEND_SECONDS = 20.0, 60.0, 30.0
 _TOO_LONG = f"a body has {_MOST_BODY:,} bytes at most"
 _SAFE = ("GET", "HEAD", "OPTIONS")
-#: What pages elsewhere may not ask for either, whatever the method.
+#: Paths that foreign pages may not request, whatever the method.
 _ASKED = ("/api/", "/metrics")
 _FOREIGN = ("cross-site", "same-site")
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
-#: The page of the interface's description is not ours, and sets styles in its elements.
+#: The page of the interface's description is third-party and sets styles in its elements.
 _POLICY_OF_DOCS = f"{_POLICY}; style-src 'self' 'unsafe-inline'"
 _DOCS = "/docs"
 _HEADERS = {
@@ -83,7 +83,7 @@ class Guard:
         try:
             await self._app(scope, body, sent)
         except (TimeoutError, ClientDisconnect):
-            # The client did not take the answer in, or has left; uvicorn closes the connection.
+            # The client did not read the response, or has left; uvicorn closes the connection.
             pass
         except Exception:
             LOG.exception("%s %s: this is a mistake in Hakoiri", scope["method"], _printable(scope["path"]))
@@ -101,7 +101,7 @@ class Guard:
             return problem(HTTPStatus.MISDIRECTED_REQUEST, "this server is not known by the name in Host")
         foreign = headers.get("sec-fetch-site") in _FOREIGN
         if foreign and not scope["path"].startswith(_ASKED):
-            # A link may lead to the page.
+            # A foreign link may lead to the page.
             foreign = scope["method"] not in _SAFE
         if foreign or not _is_of(headers.get("origin"), host):
             return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
@@ -118,7 +118,7 @@ class Guard:
         return True
 
     def _without_token(self, scope: Scope) -> ASGIApp | None:
-        """What is answered to who does not show the token, or still has it in the address."""
+        """Return the response to a request without the token, or with the token in its address."""
         if not self._token:
             return None
         headers = Headers(scope=scope)
@@ -136,7 +136,7 @@ class Guard:
         return refusal
 
     def _moved(self, scope: Scope, query: list[tuple[str, str]]) -> ASGIApp | None:
-        """To the same address without the token, which goes into the cookie; ``None`` where it has none."""
+        """Return a redirect to the address without the token, which goes into the cookie; ``None`` if it has none."""
         if all(name != "token" for name, _ in query):
             return None
         rest = urlencode([(name, value) for name, value in query if name != "token"])
@@ -148,9 +148,9 @@ class Guard:
 
 
 class _Body:
-    """The body of a request, as it comes; one that is too long or comes too slowly is refused, and ends there.
+    """The body of a request, as it comes; one that is too long or too slow is refused, and ends there.
 
-    The application, which may have begun to answer, takes such a client for one that has left.
+    To the application, which may have begun to respond, such a client appears to have disconnected.
     """
 
     def __init__(self, scope: Scope, receive: Receive, sent: "_Sent") -> None:
@@ -181,21 +181,21 @@ class _Body:
 
 
 class _Sent:
-    """A response on its way, with what every one carries. Who does not take it in for long is dropped."""
+    """A response in progress, with the headers of every response. A client that reads too slowly is dropped."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send, self.status = scope, send, 0
         self._refused = False
-        # Kept, or the loop may forget it.
+        # A reference, or the loop may collect the task.
         self._late: asyncio.Task[None] | None = None
 
     def give_up(self, receive: Receive) -> None:
-        """Answer that there is no answer, unless it has begun: a thread that is still at it cannot be stopped."""
+        """Respond that there is no answer, unless a response has begun; a thread still at work cannot be stopped."""
         late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
         self._late = asyncio.get_running_loop().create_task(self.refuse(late, receive))
 
     async def refuse(self, answer: ASGIApp, receive: Receive) -> None:
-        """Answer this in place of whatever the application says, unless that has begun."""
+        """Send this response in place of the application's, unless that has begun."""
         if not self.status and not self._refused:
             self._refused = True
             await answer(self._scope, receive, self._pass_on)
@@ -218,7 +218,7 @@ class _Sent:
 
 
 def _is_of(origin: str | None, host: str) -> bool:
-    """Whether an origin, where one is sent, is that of this server."""
+    """Return whether an origin, if sent, is that of this server."""
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: what this process has answered, and how the runs stand."""
+"""Figures for Prometheus: the responses of this process, and the status of the runs."""
 
 from collections import Counter as Count
 from collections.abc import Iterable
@@ -39,12 +39,12 @@ class Metrics:
         self._seconds.observe(seconds)
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """Return all figures, in the format of Prometheus."""
         return generate_latest(self._registry)
 
 
 class _OfRuns(Collector):
-    """Looked at when they are asked for."""
+    """Figures of the runs, collected on request."""
 
     def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
         self._runs, self._streams = runs, streams
@@ -70,7 +70,7 @@ class _OfRuns(Collector):
 
 
 def statuses(runs: "OpenRuns") -> "list[RunStatus]":
-    """How all runs stand."""
+    """Return the status of all runs."""
     found = []
     for directory in runs.directories():
         try:

@@ -1,4 +1,4 @@
-"""The pass that a browser keeps in a cookie in place of the token: signed with the token, and good for a week."""
+"""The pass that a browser keeps in a cookie in place of the token: signed with the token, and valid for a week."""
 
 import hmac
 import time
@@ -14,33 +14,33 @@ _SEPARATOR = "."
 
 
 class Passes:
-    """Makes and checks the passes of a server; who reads one somewhere does not have the token."""
+    """Makes and checks the passes of a server; a stolen pass does not reveal the token."""
 
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
-        # Cookies are those of a host, whatever the port.
+        # Cookies belong to a host, whatever the port.
         self._cookie = f"hakoiri-{settings.port}"
-        #: What scripts of the page may read: that there is a pass.
+        #: Tells scripts of the page that there is a pass.
         self._mark = f"{self._cookie}-in"
 
     def admits(self, headers: Headers) -> bool:
-        """Whether a request carries a pass of this server that has not expired."""
-        # IMPORTANT: cut by hand. The standard library's reader of cookies takes time that grows with their square.
+        """Return whether a request carries a pass of this server that has not expired."""
+        # IMPORTANT: parsed by hand. The standard library's parser of cookies takes quadratic time.
         parts = (part.strip().partition("=") for line in headers.getlist("cookie") for part in line.split(";"))
         return any(self._is_valid(value) for name, _, value in parts if name == self._cookie)
 
     def give(self, response: Response, headers: Headers) -> None:
-        """Put a new pass into a response; over TLS, also that of a proxy, it never goes back in the clear."""
+        """Put a new pass into a response; over TLS, also that of a proxy, it is never sent unencrypted."""
         expires = f"{int(time.time()) + _PASS_SECONDS:x}"
         content = f"{expires}{_SEPARATOR}{self._signed(expires)}"
         self._set(response, headers, content, _PASS_SECONDS)
 
     def take(self, response: Response, headers: Headers) -> None:
-        """Have the browser forget its pass."""
+        """Make the browser delete its pass."""
         self._set(response, headers, "", 0)
 
     def _set(self, response: Response, headers: Headers, content: str, seconds: int) -> None:
-        # Forged, this only makes the forger's own cookie stricter.
+        # A forged header only makes the forger's own cookie stricter.
         secure = headers.get("x-forwarded-proto", "").lower() == "https"
         for name, value, hidden in ((self._cookie, content, True), (self._mark, "1", False)):
             response.set_cookie(name, value, seconds, secure=secure, httponly=hidden, samesite="strict")

@@ -1,4 +1,4 @@
-"""Pictures as plain values: parts made of shapes, and what each move does with the parts."""
+"""Pictures as plain values: parts made of shapes, and the effect of each move on the parts."""
 
 from collections.abc import Mapping
 from itertools import accumulate
@@ -11,14 +11,14 @@ from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.rows.puzzles import key_text
 
-#: Boards of a play are sent as long as their pictures have no more shapes than this, and at least two of them.
+#: The most shapes in the boards of a play that are sent; at least two boards are sent.
 _MOST_SHAPES = 40_000
 
 
 def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """A picture; its shapes have the fields of `puzzles.pictures.shapes`, and `shape` says which they are.
+    """Return a picture; its shapes have the fields of `puzzles.pictures.shapes`, and `shape` names their type.
 
-    `kinds` are the same number for parts that are alike (`Puzzle.alike`).
+    `kinds` gives alike parts the same number (`Puzzle.alike`).
     """
     parts = [
         {
@@ -33,7 +33,7 @@ def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dic
 
 
 def configuration_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
-    """A configuration and its picture."""
+    """Return a configuration and its picture."""
     return {
         "configuration": puzzle.render(key),
         "key": key_text(puzzle, key),
@@ -42,9 +42,9 @@ def configuration_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
 
 
 def moves_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
-    """A configuration with its picture, and for each move what it does with the parts.
+    """Return a configuration with its picture, and for each move its effect on the parts.
 
-    `moved` ones are elsewhere, `changed` ones look different, `gone` ones are not there any more, `new` ones were not.
+    `moved` parts have another place, `changed` ones other shapes, `gone` ones are removed, `new` ones are added.
     """
     successors = list(dict.fromkeys(puzzle.successors(key)))
     return configuration_row(puzzle, key) | {
@@ -67,7 +67,7 @@ def _change(puzzle: Puzzle, key: Key, after: Key) -> dict[str, Any]:
 
 
 def play_row(run: Run, most: int) -> dict[str, Any]:
-    """Score, moves and sequence, and the first boards, at most `most`: `filmed` of them."""
+    """Return score, moves and sequence, and the first boards, at most `most`: `filmed` of them."""
     play, puzzle = run.best_play(), cast(Scored, run.puzzle)
     boards: list[dict[str, Any]] = []
     shapes = 0

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457), with the next step as data, as words and, where there is one, as a request."""
+"""Errors as problem details (RFC 9457), with hints as data, as text and, if possible, as a request."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from hakoiri.storage.errors import DiskFullError, GoneError, RunHeldError, Stora
 from hakoiri.web.runs.questions import BusyError
 from hakoiri.worker.errors import WorkerError
 
-#: The first that fits an error says its status; all others are requests that make no sense for the run as it is.
+#: The status of an error is that of the first match; all others are requests that do not fit the run's state.
 _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (BusyError, HTTPStatus.SERVICE_UNAVAILABLE),
     (UnknownRunError, HTTPStatus.NOT_FOUND),
@@ -30,7 +30,7 @@ _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (WorkerError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
-#: Steps that are a request: method and path.
+#: Hints that are a request: method and path.
 _REQUESTS: dict[str, tuple[str, str]] = {
     "resume": ("POST", "/api/runs/{}/resume"),
     "cancel": ("POST", "/api/runs/{}/cancel"),
@@ -44,7 +44,7 @@ _QUESTIONS = {"path": "path?to=goal", "farthest": "path?to=farthest", "diameter"
 
 
 class Unchanged(Exception):  # noqa: N818
-    """The client has the answer; `headers` say which it is and how long it may be kept."""
+    """The client has the answer; `headers` identify it and give its lifetime."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Unbegun(Exception):  # noqa: N818
 def problem(
     status: int, detail: str, kind: str = "", steps: tuple[dict[str, Any], ...] = (), **more: Any
 ) -> JSONResponse:
-    """A problem as a response; `kind` names what went wrong, such as ``unknown-run``."""
+    """Return a problem as a response; `kind` names the fault, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
     return JSONResponse(
@@ -71,7 +71,7 @@ def problem(
 
 
 def handlers() -> dict[int | type[Exception], Any]:
-    """What turns exceptions into responses, for the application."""
+    """Return the application's handlers, which turn exceptions into responses."""
     return {
         HakoiriError: lambda _, error: refused(error),
         Unchanged: lambda _, error: Response(status_code=HTTPStatus.NOT_MODIFIED, headers=error.headers),
@@ -83,7 +83,7 @@ def handlers() -> dict[int | type[Exception], Any]:
 
 
 def refused(error: HakoiriError) -> JSONResponse:
-    """An error that Hakoiri raised on purpose."""
+    """Return the response to an error that Hakoiri raised on purpose."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.CONFLICT)
     return problem(status, str(error), _name(type(error)), tuple(map(_step, error.steps)))
 
@@ -101,7 +101,7 @@ def _plain(error: HTTPException) -> JSONResponse:
 
 
 def _unfit(error: RequestValidationError) -> JSONResponse:
-    """A request whose parts are not of the form that the interface says."""
+    """Return the response to a request that does not match the interface."""
     faults = [{"at": ".".join(map(str, fault["loc"])), "fault": fault["msg"]} for fault in error.errors()]
     detail = "; ".join(f"{fault['at']}: {fault['fault']}" for fault in faults)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, "request", faults=faults)
@@ -118,6 +118,6 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _name(kind: type[Exception]) -> str:
-    """``UnknownRunError`` as ``unknown-run``."""
+    """Return ``unknown-run`` for ``UnknownRunError``."""
     words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in kind.__name__)
     return words.strip("-").removesuffix("-error")

@@ -20,12 +20,12 @@ from hakoiri.worker.parent import end
 _APPLICATION = "hakoiri.web.app:create"
 #: The pause before a coordinator that died is started again, at first and at most.
 _RESTART_SECONDS, _MOST_RESTART_SECONDS = 0.5, 30.0
-#: How long a coordinator that is asked to stop may take to commit what it has.
+#: The seconds that a stopped coordinator may take to commit.
 _GRACE_SECONDS = 60.0
 _MOST_AT_ONCE = 1_000
-#: Connections, and files of runs.
+#: The limit of open files: connections, and files of runs.
 _OPEN_FILES = 4_096
-#: How uvicorn speaks HTTP.
+#: The options of uvicorn.
 OPTIONS: dict[str, Any] = {
     "http": Connection, "ws": "none", "log_config": None, "access_log": False, "server_header": False,
     "proxy_headers": False, "limit_concurrency": _MOST_AT_ONCE, "timeout_keep_alive": 15,
@@ -34,7 +34,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def serve(settings: Settings, host: socket.socket, driver: list[str], note: Callable[[str], None]) -> None:
-    """Answer on a bound socket until a signal comes.
+    """Answer on a bound socket until a signal arrives.
 
     `driver` is the command that drives queued runs meanwhile, or empty.
     """
@@ -53,7 +53,7 @@ def serve(settings: Settings, host: socket.socket, driver: list[str], note: Call
 
 @contextmanager
 def _driving(settings: Settings, driver: list[str], note: Callable[[str], None]) -> Iterator[None]:
-    """A coordinator for the data directory, started again when it dies, and ended with the block."""
+    """Run a coordinator for the data directory during the block; restart it if it dies."""
     keeper = _Keeper(settings, driver, note)
     thread = threading.Thread(target=keeper.run, name="coordinator")
     thread.start()
@@ -73,7 +73,7 @@ class _Keeper:
         self._note, self._stopping = note, threading.Event()
 
     def run(self) -> None:
-        """Keep it alive until `stop`."""
+        """Keep the coordinator alive until `stop`."""
         pause = _RESTART_SECONDS
         while not self._stopping.is_set():
             begun = time.monotonic()
@@ -91,5 +91,5 @@ class _Keeper:
             self._stopping.wait(pause)
 
     def stop(self) -> None:
-        """End it."""
+        """End the coordinator."""
         self._stopping.set()

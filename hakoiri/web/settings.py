@@ -1,4 +1,4 @@
-"""What a server was started with. Processes that serve beside each other get it by their environment."""
+"""The settings of a server; its serving processes get them by their environment."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from hakoiri.admission import admitted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import configured_files, files_variable
 
-#: The environment variables of a serving process. The token has one of its own, which a user may set, too.
+#: The environment variables of a serving process. The token has a separate one, which a user may set, too.
 SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"
 #: The process that started the others, which end with it.
 SERVER = "HAKOIRI_SERVER"
@@ -18,11 +18,11 @@ SERVER = "HAKOIRI_SERVER"
 
 @dataclass(frozen=True)
 class Settings:
-    """`data` is where runs lie; `names` are those by which the server may be called besides IP addresses.
+    """`data` is the directory of the runs; `names` are the allowed host names besides IP addresses.
 
-    `token` is what a client must know, unless it is empty. `redis` is a URL that may hold a password. `puzzles` are the
-    words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path. `processes` is how many
-    answer.
+    `token` is required of clients, unless it is empty. `redis` is a URL that may contain a password. `puzzles` are the
+    words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path. `processes` is the number
+    of serving processes.
     """
 
     data: Path
@@ -35,7 +35,7 @@ class Settings:
     processes: int = 1
 
     def to_environment(self) -> dict[str, str]:
-        """For a child process: secrets in arguments would be there for all users of the machine to see."""
+        """Return the environment of a child process: all users of the machine can see arguments."""
         plain = asdict(self) | {"data": str(self.data)}
         return {TOKEN: plain.pop("token"), SETTINGS: json.dumps(plain)}
 
@@ -47,11 +47,11 @@ class Settings:
         return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})
 
     def for_children(self) -> dict[str, str]:
-        """The environment of a process that drives or asks runs: it may load what this server was started with."""
+        """Return the environment of a process that drives or queries runs: it may load the named puzzles."""
         kept = {name: value for name, value in os.environ.items() if name not in (TOKEN, SETTINGS, "HAKOIRI_REDIS")}
         named = [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
         return kept | files_variable([*configured_files(), *named]) | {"HAKOIRI_SUPERVISOR": str(os.getpid())}
 
     def own_puzzles(self) -> dict[str, PuzzleSpec]:
-        """The user puzzles by the names that clients may use; all files that are named here are executed now."""
+        """Return the user puzzles by the names that clients may use; all named files are executed now."""
         return admitted(self.puzzles)

@@ -137,7 +137,7 @@ def worker(
         require_store(store)
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
         until = until or math.inf
-        # A host may be stopped at any time: others wait for it, and no more than a round is lost.
+        # A host may be stopped at any time: the others wait for it, and at most a round is lost.
         more = {UNTIL: str(until)} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
         supervisor = Supervisor(

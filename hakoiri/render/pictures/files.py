@@ -1,4 +1,4 @@
-"""Pictures and films as files of the kind that their name says."""
+"""Pictures and films as files, in the format given by their ending."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,16 +13,16 @@ from hakoiri.render.pictures.svg import svg
 from hakoiri.storage.engine.files import replaced, require_place, write_file
 
 PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
-#: A GIF is enlarged at most so many times, and has so many colours.
+#: The greatest enlargement of a GIF, and its number of colours.
 _ENLARGED, _COLOURS = 1.5, 64
-#: Moves of the longest film.
+#: The most moves of a film.
 MOST_FILMED = 2_000
-#: Boards of a GIF from which its colours are chosen.
+#: The number of boards from which the colours of a GIF are chosen.
 _SAMPLES = 12
 
 
 def check_ending(target: Path, endings: Sequence[str] = PICTURES) -> None:
-    """`UnanswerableError` for a name that says no kind of picture, `NotWritableError` where none can be."""
+    """Raise `UnanswerableError` for an unknown ending, `NotWritableError` if the file cannot be written."""
     if target.suffix not in endings:
         raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
     require_place(target)
@@ -41,7 +41,7 @@ def write_picture(picture: Picture, title: str, target: Path) -> None:
 
 
 def write_film(film: Film, target: Path) -> None:
-    """The film as a file of the kind that its name says: .gif, .svg or .html."""
+    """Write the film in the format given by the ending: .gif, .svg or .html."""
     check_ending(target, FILMS)
     if target.suffix == ".gif":
         _write_gif(film, target)
@@ -52,7 +52,7 @@ def write_film(film: Film, target: Path) -> None:
 
 
 def write_moves(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str], target: Path) -> None:
-    """A film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves."""
+    """Write a film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves."""
     if len(moves) > MOST_FILMED:
         raise UnanswerableError(f"a film has {MOST_FILMED:,} moves at most, these are {len(moves):,}")
     words = ["start", *(f"{number} of {len(moves)}: {move}" for number, move in enumerate(moves, 1))]

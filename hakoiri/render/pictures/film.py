@@ -1,6 +1,6 @@
-"""A path as a film: its boards one after another, each with words, as an animated SVG, a GIF or a page to step through.
+"""A path as a film: its boards one after another, each with a caption, as animated SVG, GIF or page to step through.
 
-What has the same name and the same shapes on several boards is one sprite, which glides from place to place.
+Parts with the same name and shapes on several boards are one sprite, which glides from place to place.
 """
 
 from collections.abc import Sequence
@@ -10,29 +10,29 @@ from hakoiri.puzzles.pictures.shapes import INK, Picture, Shape
 from hakoiri.render.pictures.sheet import LINE, WORDS, text_width
 from hakoiri.render.pictures.svg import document, number, shapes_svg, text
 
-#: How long a board is shown, the first and the last one, and how long a piece glides before its next board.
+#: The seconds for which a board, the first and the last one are shown, and for which a piece glides to its next place.
 SECONDS, FIRST, LAST, GLIDE = 0.7, 1.5, 3.0, 0.3
-#: What is not on the first board, for those who see no animation.
+#: Hides sprites that are not on the first board, for viewers without animation.
 _HIDDEN = ' visibility="hidden"'
-#: Where a sprite is on a board; ``None`` where it is not there.
+#: The place of a sprite on a board; ``None`` if it is not on it.
 Place = tuple[float, float] | None
 
 
 class Sprite(NamedTuple):
-    """Shapes that are drawn once, and where they are on each board."""
+    """Shapes that are drawn once, and their place on each board."""
 
     name: str
     shapes: tuple[Shape, ...]
     places: list[Place]
 
     def changes(self) -> list[tuple[int, Place]]:
-        """The boards from which on it is elsewhere than before, the first one included."""
+        """Return the boards at which its place changes, the first one included."""
         places = enumerate(self.places)
         return [(board, place) for board, place in places if not board or place != self.places[board - 1]]
 
 
 class Film(NamedTuple):
-    """Boards of one puzzle, words for each, and a title for all."""
+    """Boards of one puzzle, a caption for each, and a title for all."""
 
     title: str
     pictures: list[Picture]
@@ -40,16 +40,16 @@ class Film(NamedTuple):
 
     @property
     def width(self) -> float:
-        """That of the widest board or words."""
+        """The width of the widest board or caption."""
         return max(*(picture.width for picture in self.pictures), *map(text_width, self.words))
 
     @property
     def height(self) -> float:
-        """That of the highest board."""
+        """The height of the highest board."""
         return max(picture.height for picture in self.pictures)
 
     def sprites(self) -> list[Sprite]:
-        """All sprites, those in front last."""
+        """Return all sprites, those in front last."""
         found: dict[tuple[str, tuple[Shape, ...]], tuple[int, Sprite]] = {}
         width = self.width
         for board, picture in enumerate(self.pictures):
@@ -62,12 +62,12 @@ class Film(NamedTuple):
 
 
 def durations(boards: int) -> list[float]:
-    """How many seconds each board is shown."""
+    """Return the seconds for which each board is shown."""
     return [FIRST, *[SECONDS] * (boards - 2), LAST][:boards] if boards > 1 else [LAST]
 
 
 def film_svg(film: Film) -> str:
-    """An SVG document that plays by itself, over and over."""
+    """Return an SVG document that plays in a loop."""
     times, total = [0.0], sum(durations(len(film.words)))
     for seconds in durations(len(film.words)):
         times.append(times[-1] + seconds)
@@ -84,14 +84,14 @@ def film_svg(film: Film) -> str:
 
 
 class _Clock(NamedTuple):
-    """When the boards begin and how long a piece glides, as parts of the whole, and what all animations share."""
+    """The times of the boards and of a glide, as parts of the whole, and the attributes shared by all animations."""
 
     times: list[float]
     glide: float
     shared: str
 
     def sprite(self, sprite: Sprite) -> str:
-        """A group that glides, comes and goes."""
+        """Return a group that glides, appears and disappears."""
         changes = sprite.changes()
         shown = [(board, place is not None) for board, place in changes]
         shown = [one for index, one in enumerate(shown) if not index or one[1] != shown[index - 1][1]]
@@ -101,7 +101,7 @@ class _Clock(NamedTuple):
         return f'<g data-piece="{text(sprite.name)}" {first}>{body}</g>'
 
     def shown(self, changes: list[tuple[int, bool]]) -> str:
-        """Visible from some boards on and hidden from others on; nothing for what is always there."""
+        """Return the animation of visibility; empty if it never changes."""
         if len(changes) == 1:
             return ""
         values = ";".join("visible" if there else "hidden" for _, there in changes)
@@ -110,7 +110,7 @@ class _Clock(NamedTuple):
         return f'<animate {kind} values="{values}" keyTimes="{times}" {self.shared}/>'
 
     def _glides(self, places: Sequence[tuple[int, tuple[float, float]]]) -> str:
-        """From each place to the next, shortly before the board on which it is there."""
+        """Return the animation from each place to the next, shortly before the board with the next place."""
         if len(places) == 1:
             return ""
         keys = [(0.0, places[0][1])]

@@ -1,4 +1,4 @@
-"""A picture as an image of pixels: drawn larger and made smaller, so that edges are smooth."""
+"""A picture as an image of pixels: drawn larger and reduced, so that edges are smooth."""
 
 from functools import cache
 from pathlib import Path
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
-#: How many times larger it is drawn.
+#: The factor by which it is drawn larger.
 _SMOOTH = 3
 #: Pixels of the longer side: small pictures are enlarged up to it, at most twice.
 _LARGE = 800
 
 
 def image(picture: Picture, most: float = 2) -> "Image":
-    """A picture on white paper, enlarged at most so many times."""
+    """Return a picture on white, enlarged at most `most` times."""
     from PIL import Image, ImageDraw
 
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
@@ -34,7 +34,7 @@ def image(picture: Picture, most: float = 2) -> "Image":
 
 
 class _Pen:
-    """Draws shapes whose (0, 0) is at some place."""
+    """Draws shapes relative to a given origin."""
 
     def __init__(self, draw: "ImageDraw", scale: float) -> None:
         self._draw, self._scale = draw, scale
@@ -48,7 +48,7 @@ class _Pen:
 
         match shape:
             case Rectangle(x, y, width, height, fill, radius, edge):
-                # The last pixel belongs to it.
+                # The last pixel is inclusive.
                 corners = (*at(x, y), *(value - 1 for value in at(x + width, y + height)))
                 draw.rounded_rectangle(corners, radius * scale, fill, edge or None, self._edge if edge else 0)
             case Circle(x, y, radius, fill, edge):
@@ -67,7 +67,7 @@ class _Pen:
 
 @cache
 def _font(size: int) -> "FreeTypeFont":
-    """The font that comes with matplotlib: the same letters on every machine."""
+    """Return the font that comes with matplotlib: the same letters on every machine."""
     import matplotlib as mpl
     from PIL import ImageFont
 

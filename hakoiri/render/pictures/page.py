@@ -1,4 +1,4 @@
-"""A film as a page of its own: one file with everything in it, to be stepped through, played and played backwards."""
+"""A film as a self-contained page: to be stepped through, and played."""
 
 import json
 import re
@@ -94,7 +94,7 @@ show(0);
 
 
 def film_page(film: Film) -> str:
-    """The page; without scripts it shows the first board."""
+    """Return the page; without scripts it shows the first board."""
     groups, changes = [], []
     for sprite in film.sprites():
         first = sprite.places[0]
@@ -111,5 +111,5 @@ def _change(board: int, place: tuple[float, float] | None) -> list[float]:
 
 
 def _script(value: object) -> str:
-    """JSON that cannot end the script that it stands in."""
+    """Return JSON that cannot end the script that contains it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Pictures with words below, and beside each other, as one picture."""
+"""Combines pictures with captions, and side by side, into one picture."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -15,13 +15,13 @@ _WIDTH = 0.62
 
 
 def titled(puzzle: Puzzle) -> str:
-    """What a picture is of: the puzzle and its options, e.g. ``klotski, metric=unit``."""
+    """Return the title of pictures: the puzzle and its options, e.g. ``klotski, metric=unit``."""
     options = [f"{name}={value}" for name, value in puzzle.parameters.items() if value]
     return ", ".join([puzzle.name, *options, *(["mirror images merged"] if isinstance(puzzle, Quotient) else [])])
 
 
 def captioned(picture: Picture, words: str, width: float = 0, height: float = 0) -> Picture:
-    """A picture with words below it; at least that large, without the words, where others have to fit its place."""
+    """Return a picture with a caption below it; `width` and `height` are least sizes, without the caption."""
     words = words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"
     width, height = max(picture.width, width, text_width(words)), max(picture.height, height)
     left = (width - picture.width) / 2
@@ -31,12 +31,12 @@ def captioned(picture: Picture, words: str, width: float = 0, height: float = 0)
 
 
 def text_width(words: str) -> float:
-    """About as wide as these words are drawn by `captioned`."""
+    """Return the approximate width of words drawn by `captioned`."""
     return min(len(words), _MOST_WORDS) * WORDS * _WIDTH
 
 
 def sheet(rows: Sequence[Sequence[Picture]], heading: Sequence[str]) -> Picture:
-    """Rows of pictures, the first the longest, under some lines; each column is as wide as its widest picture."""
+    """Return rows of pictures, the first the longest, below a heading; each column is as wide as its widest picture."""
     columns = zip_longest(*rows, fillvalue=Picture(0, 0, ()))
     widths = [max(picture.width for picture in column) for column in columns]
     inner = sum(widths) + _APART * (len(widths) - 1)

@@ -1,26 +1,26 @@
-"""A picture as an SVG document: the same picture, the same bytes."""
+"""A picture as an SVG document: the same picture gives the same bytes."""
 
 import re
 from html import escape
 
 from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
 
-#: Around a picture in a file of its own.
+#: The margin around a picture in a file of its own.
 MARGIN = 12
 PAPER, EDGE_WIDTH = "#ffffff", 1.5
-#: Of nearly the same widths, where the first is not there.
+#: Fonts of nearly the same widths, if the first is missing.
 FONT = "DejaVu Sans, Verdana, sans-serif"
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def svg(picture: Picture, title: str) -> str:
-    """A picture on white paper as a whole document; `title` is for those who cannot see it."""
+    """Return a picture on white as a whole document; `title` is for those who cannot see it."""
     body = "\n".join(part_svg(part) for part in picture.parts)
     return document(picture.width, picture.height, title, body)
 
 
 def document(width: float, height: float, title: str, body: str) -> str:
-    """An SVG document whose content is that large, and a margin around it."""
+    """Return an SVG document whose content has this size, with a margin around it."""
     wide, high = number(width + 2 * MARGIN), number(height + 2 * MARGIN)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
@@ -31,23 +31,23 @@ def document(width: float, height: float, title: str, body: str) -> str:
 
 
 def part_svg(part: Part) -> str:
-    """A part as a group that bears its name."""
+    """Return a part as a group with its name."""
     place = f' transform="translate({number(part.x)} {number(part.y)})"' if part.x or part.y else ""
     return f'<g data-piece="{text(part.name)}"{place}>{shapes_svg(part.shapes)}</g>'
 
 
 def shapes_svg(shapes: tuple[Shape, ...]) -> str:
-    """Shapes one after another."""
+    """Return shapes one after another."""
     return "".join(_shape(shape) for shape in shapes)
 
 
 def text(words: str) -> str:
-    """Words, or the value of an attribute, as XML has them; a question mark for what it cannot have."""
+    """Return words, or the value of an attribute, escaped for XML; forbidden characters become question marks."""
     return escape(_NO_XML.sub("?", words))
 
 
 def number(value: float) -> str:
-    """A number of pixels, to a hundredth."""
+    """Return a number of pixels, to a hundredth."""
     return f"{round(value, 2):.10g}"
 
 

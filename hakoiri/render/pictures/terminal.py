@@ -1,4 +1,4 @@
-"""Pictures on a terminal: characters on coloured ground, small ones side by side."""
+"""Pictures on a terminal: characters on coloured background, small ones side by side."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -14,12 +14,12 @@ from hakoiri.render.boards import framed, has_pieces
 
 #: Brightness of red, green and blue on a terminal of 256 colours.
 _LEVELS = (0, 95, 135, 175, 215, 255)
-#: What a terminal of 16 colours has for grounds, those beside each other being unlike.
+#: Background colours of a terminal of 16 colours, with contrast between neighbours.
 _SIXTEEN = (
     "yellow", "bright_cyan", "green", "bright_yellow", "magenta", "red", "blue", "bright_green", "bright_magenta",
     "white", "bright_red", "bright_black", "cyan", "bright_blue", "bright_white",
 )  # fmt: skip
-#: Those of a terminal of 256 colours by their numbers, without the greys at the end.
+#: The colours of a terminal of 256 colours by number, without the greys at the end.
 _CUBE = {
     16 + 36 * red + 6 * green + blue: f"#{_LEVELS[red]:02x}{_LEVELS[green]:02x}{_LEVELS[blue]:02x}"
     for red, green, blue in product(range(6), repeat=3)
@@ -27,7 +27,7 @@ _CUBE = {
 
 
 def print_nakuron(console: Console, board: Board) -> None:
-    """A board with its frame: digits on coloured ground where there is room for two characters a cell, else blocks.
+    """Print a board with its frame: digits on colours if two characters per cell fit, else blocks.
 
     A block is two cells, one above the other.
     """
@@ -44,7 +44,7 @@ def print_nakuron(console: Console, board: Board) -> None:
 
 
 class _Paint:
-    """Styles for the colours of some pictures."""
+    """Styles for the colours of given pictures."""
 
     def __init__(self, console: Console, pictures: Sequence[Picture]) -> None:
         fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
@@ -54,12 +54,12 @@ class _Paint:
         return Text(span.text, self.style(span.fill))
 
     def style(self, fill: str) -> str:
-        """The style of what has this ground; nothing for none."""
+        """Return the style of this background; empty for none."""
         return self._styles.get(fill, "")
 
 
 def _styles(fills: Sequence[str], system: str | None) -> list[str]:
-    """A style for each colour, all different while the terminal has colours left."""
+    """Return a style for each colour, all different while the terminal has colours left."""
     if system in ("standard", "windows"):
         return [f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" for number in range(len(fills))]
     if system != "256":
@@ -73,13 +73,13 @@ def _styles(fills: Sequence[str], system: str | None) -> list[str]:
 
 
 def _distance(one: str, other: str) -> int:
-    """How unlike two colours are, red, green and blue as squares."""
+    """Return the squared distance of two colours in red, green and blue."""
     parts = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
     return sum((first - second) ** 2 for first, second in parts)
 
 
 def print_picture(console: Console, text: str, picture: Picture) -> None:
-    """One configuration, large: with a line around every piece where its `text` is a board of pieces."""
+    """Print one configuration, large: with a line around every piece if its `text` is a board of pieces."""
     paint = _Paint(console, [picture])
     if picture.rows and not has_pieces(text.split("/")):
         for row in picture.rows:
@@ -91,7 +91,7 @@ def print_picture(console: Console, text: str, picture: Picture) -> None:
 
 
 def _coloured(line: str, number: int, rows: Sequence[str], styles: dict[str, str]) -> Text:
-    """A line of a framed board, all but its lines on the ground of the piece that lies there."""
+    """Return a line of a framed board, all except its lines on the colour of the piece there."""
     text = Text(line)
     if styles:
         for place, character in enumerate(line):
@@ -103,7 +103,7 @@ def _coloured(line: str, number: int, rows: Sequence[str], styles: dict[str, str
 def print_side_by_side(
     console: Console, texts: Sequence[str], titles: Sequence[str], pictures: Sequence[Picture]
 ) -> None:
-    """Configurations under their titles, as many in a row as the console is wide."""
+    """Print configurations under their titles, as many per row as fit the console."""
     paint = _Paint(console, pictures)
     boards = [list(_rows(text, picture)) for text, picture in zip(texts, pictures, strict=True)]
     width = 2 + max(*map(len, titles), *(_length(row) for board in boards for row in board))
@@ -122,7 +122,7 @@ def print_side_by_side(
 
 
 def _rows(text: str, picture: Picture) -> Iterator[Sequence[Span]]:
-    """The rows of a picture on a terminal: its own, else those of its text."""
+    """Yield the rows of a picture on a terminal: its own, else those of its text."""
     yield from picture.rows or ([Span(row)] for row in text.split("/"))
 
 

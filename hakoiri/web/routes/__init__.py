@@ -1,1 +1,1 @@
-"""What can be asked over HTTP, a module for each kind of question."""
+"""The routes of the HTTP interface, a module for each kind of request."""

@@ -1,4 +1,4 @@
-"""What a run has found: layers, components, distances, paths, goal distances, solutions, plays, tables."""
+"""Routes for a run's results: layers, components, distances, paths, goal distances, solutions, plays, tables."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -172,20 +172,20 @@ def play(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=500)] = 200) -> R
 
 
 def _is_settled(component: Mapping[str, Any]) -> bool:
-    """Whether its distances are known, which later questions may find."""
+    """Return whether its distances are known; later questions may find them."""
     return component["radius"] is not None
 
 
 def _is_unmeasured(run: Run) -> bool:
-    """Whether what a start reaches, one component, takes long to be measured, and has not been."""
+    """Return whether the only component of a search from a start is unmeasured, and takes long to measure."""
     return is_long(run, run.puzzle.undirected and not run.whole) and run.known_diameter(0, False) is None
 
 
 def _is_large(run: Run) -> bool:
-    """Whether every eccentricity of one of its components takes long."""
+    """Return whether every eccentricity of some component takes long."""
     return is_long(run, most=SMALL) or run.components(1)[0].size >= RUN_FROM
 
 
 def is_long(run: Run, searches: bool = True, most: int = RUN_FROM) -> bool:
-    """Whether a question that `searches` all of a run takes long: of runs of more than `most` configurations."""
+    """Return whether a question that `searches` the whole run takes long: with more than `most` configurations."""
     return searches and run.store.state.figures.get("configurations", 0) > most

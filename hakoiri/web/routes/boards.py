@@ -1,4 +1,4 @@
-"""Pictures of boards."""
+"""Routes for pictures of boards."""
 
 from http import HTTPStatus
 from typing import Annotated, Any

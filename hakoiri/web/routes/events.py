@@ -1,4 +1,4 @@
-"""What happens to a run, as server-sent events."""
+"""The route for the events of a run, as server-sent events."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,7 @@ from hakoiri.web.runs.streams import LOOK_SECONDS, Streams, event
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
 
-#: Layers that are sent between two looks at the run, at most.
+#: The most layers sent between two polls of the run.
 _MOST_LAYERS = 500
 
 
@@ -31,7 +31,7 @@ async def events(
 
 
 class EventStream:
-    """What one client is told of a run, from where it left off."""
+    """The events of a run for one client, from where it left off."""
 
     def __init__(self, opened: OpenRuns, directory: Path, last: str) -> None:
         self._opened, self._directory = opened, directory
@@ -51,7 +51,7 @@ class EventStream:
         told = []
         end = min(found.state.depth + 1, self._layers + _MOST_LAYERS)
         if self._layers > end:
-            # Of another run, or damaged layers were taken away.
+            # The client's layers are of another run, or damaged layers were erased.
             self._layers = 0
         if self._layers < end:
             with self._opened.books(self._directory) as books:

@@ -1,4 +1,4 @@
-"""Runs as files for other programs, and their components laid out in space, which the page shows."""
+"""Routes for runs as files for other programs, and for maps of components, which the page shows."""
 
 from typing import Annotated, Literal
 

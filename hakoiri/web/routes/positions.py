@@ -1,4 +1,4 @@
-"""Single configurations of a run."""
+"""Routes for single configurations of a run."""
 
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from hakoiri.web.asking import Asked, AskedRun
 from hakoiri.web.pictures import moves_row
 from hakoiri.web.runs.positions import UNKNOWN, position_row, table_of
 
-#: What of a run is kept in memory: its table, and answers, so many of them.
+#: The cached parts of a run: its table, and its answers with their greatest number.
 _TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000
 
 router = APIRouter(prefix="/api/runs/{run}")
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/runs/{run}")
 async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
     """The moves come best first, each with the depth and the goal distance that it leads to."""
     with asked.runs.at_once(asked.directory) as found:
-        # What is in memory is answered here, sooner than a thread would begin.
+        # An answer from memory takes less time than starting a thread.
         if found is not None and found[1].get(_TABLE) is not None:
             return _answer(asked, *found, conf)
     return await run_in_threadpool(_look, asked, conf)
@@ -51,7 +51,7 @@ def _look(asked: Asked, conf: str) -> Response:
 
 
 def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Response:
-    """An answer, which of a small run is kept: many ask for the same positions, the first ones above all."""
+    """Return an answer; that of a small run is cached, because many clients request the same positions."""
     known: dict[str, bytes] = memory.setdefault(_ANSWERS, {})
     if conf not in known:
         row = _row(asked, run, memory, conf)

@@ -1,4 +1,4 @@
-"""What there is to explore."""
+"""Routes for the puzzles."""
 
 from functools import cache
 from typing import Any

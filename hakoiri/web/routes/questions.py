@@ -1,4 +1,4 @@
-"""Long questions: how they stand, and stopping them; the proof of a run."""
+"""Routes for long questions: their status, and stopping them; the verification of a run."""
 
 from http import HTTPStatus
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Runs: listed, made, and their life."""
+"""Routes for runs: listing, creating, and their life."""
 
 from dataclasses import replace
 from http import HTTPStatus
@@ -111,7 +111,7 @@ def make(
 
 
 def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """The puzzle that is named, and what else is said in words of the kind of run."""
+    """Return the named puzzle, and the further arguments of the kind of run."""
     if wanted.puzzle is None:
         raise _unfit("puzzle", "Field required")
     spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
@@ -120,7 +120,7 @@ def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]
 
 
 def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
-    """The same of a run that is found from another one, whose puzzle it has."""
+    """Return the same for a run derived from another one, whose puzzle it has."""
     if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
         raise _unfit(min(said), "the base says it, so leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
@@ -132,7 +132,7 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
 
 
 def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
-    """What is asked for in the words of the kind of run, their names and types checked."""
+    """Return the request in the terms of the kind of run, with names and types checked."""
     kind = kind_of(wanted.mode or usual_kind(puzzle_class(spec.name, spec.digest)))
     words = dict(wanted.model_extra or {}) | words
     try:

@@ -1,4 +1,4 @@
-"""The server itself: whether it is well, its figures, and the description of the interface."""
+"""Routes for the server itself: its health, its figures, and the description of the interface."""
 
 from collections import Counter
 from http import HTTPStatus
@@ -73,19 +73,19 @@ def metrics(request: Request) -> Response:
 
 @router.get("/docs", include_in_schema=False)
 def docs() -> Response:
-    """The description of the interface, to be read and tried."""
+    """Return the page with the description of the interface, to be read and tried."""
     return HTMLResponse(_DOCS)
 
 
 @router.get("/docs/start.js", include_in_schema=False)
 def start() -> Response:
-    """What begins it."""
+    """Return the script that starts the page of the description."""
     return Response(_START, media_type="text/javascript")
 
 
 @router.get("/docs/{name}", include_in_schema=False)
 def swagger(name: str) -> Response:
-    """The files that it is made of."""
+    """Return a file of the page of the description."""
     if name not in _SWAGGER_FILES:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     return FileResponse(_SWAGGER / name, media_type=_SWAGGER_FILES[name], headers={"Cache-Control": "max-age=86400"})

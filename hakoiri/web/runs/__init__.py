@@ -1,1 +1,1 @@
-"""What the server has of runs: those that are open, questions that take long, requests that may come twice."""
+"""The server's state: open runs, long questions, repeated requests."""

@@ -1,4 +1,4 @@
-"""Requests that may come twice: what was made for an ``Idempotency-Key`` is kept beside the runs, across restarts."""
+"""Idempotent requests: the run made for an ``Idempotency-Key`` is recorded beside the runs, across restarts."""
 
 import fcntl
 import json
@@ -27,10 +27,10 @@ _KEPT_SECONDS = 7 * 24 * 3600.0
 def made_once(
     data: Path, key: str, request: Mapping[str, Any], plan: Callable[[], Manifest], make: Callable[[Manifest], Path]
 ) -> Path:
-    """The run of a request that came with this key before, else a new one: `make` of what `plan` gives.
+    """Return the run of an earlier request with this key, else a new one: `make` of the result of `plan`.
 
-    Its name is durable before it is made, so that a kill in between makes no second one. A key that came with another
-    request is refused.
+    Its name is durable before it is made, so that a kill in between makes no second one. A key that was used for
+    another request is refused.
     """
     asked = sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
     with _locked(data) as folder:
@@ -53,7 +53,7 @@ def made_once(
 
 @contextmanager
 def _locked(data: Path) -> Iterator[Path]:
-    """The folder of all keys, for this process and thread alone."""
+    """Yield the folder of all keys, locked for this process and thread."""
     folder = data / REQUESTS_FOLDER
     with translated(folder):
         folder.mkdir(parents=True, exist_ok=True)

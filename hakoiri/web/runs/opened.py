@@ -1,7 +1,7 @@
 """The runs that this process has open: a data file must not be open twice in one process, so each is opened here.
 
-A run stays open between questions, so that the next one is answered at once; of too many the one that was longest not
-asked is closed. What is known of a run is looked at again whenever its file has changed.
+A run stays open between requests, so that the next one is answered at once; if too many are open, the least recently
+used is closed. Cached facts about a run are read again whenever its file has changed.
 """
 
 import re
@@ -27,13 +27,13 @@ from hakoiri.storage.ledger.manifest import ENDED, Manifest, State
 from hakoiri.storage.names import DATA_FILE, run_directories
 
 _WHOLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
-#: Open at the same time, at most.
+#: The most runs open at the same time.
 _MOST_OPEN = 32
 
 
 @dataclass
 class Opened:
-    """One run: `lock` is held while it is asked. `memory` holds what answers of this run keep, until it changes."""
+    """One run: `lock` is held while it is queried. `memory` caches parts of its answers until it changes."""
 
     directory: Path
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -48,26 +48,26 @@ class Opened:
 
 
 class OpenRuns:
-    """The runs of a data directory; layers that hosts keep are asked of them over `redis`."""
+    """The runs of a data directory; layers that hosts keep are read from them over `redis`."""
 
     def __init__(self, data: Path, resources: Resources, redis: str | None = None) -> None:
         self.data, self._resources, self._redis = data, resources, redis
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, Opened] = OrderedDict()
-        #: How runs stand that have ended, by the version of their file.
+        #: The status of ended runs, by the version of their file.
         self._ended: dict[Path, tuple[tuple[int, int], RunStatus]] = {}
 
     def named(self, name: str) -> Path | None:
-        """The directory of a run by its whole name."""
+        """Return the directory of a run by its whole name, or ``None``."""
         directory = self.data / name
         return directory if _WHOLE_NAME.fullmatch(name) and (directory / DATA_FILE).is_file() else None
 
     def find(self, name: str) -> Path:
-        """The directory of a run by its name, a unique prefix, or ``last``; `UnknownRunError`."""
+        """Return the directory of a run by its name, a unique prefix, or ``last``; `UnknownRunError`."""
         return self.named(name) or find_run(self.data, name)
 
     def base(self, name: str) -> Path:
-        """The same; of a run of goal distances the run that they are of."""
+        """Return the same, but the base run for a derived run."""
         directory = self.find(name)
         return directory.with_name(base_of(directory) or directory.name)
 
@@ -76,10 +76,10 @@ class OpenRuns:
 
     @contextmanager
     def asked(self, directory: Path) -> Iterator[tuple[Run, dict[str, Any]]]:
-        """A run to be asked by this thread alone, open and up to date, and what answers keep of it in memory.
+        """Yield a run for this thread alone, open and up to date, and the cache of its answers.
 
-        Raises as `hakoiri.api.open_run` does, and `UnanswerableError` where its puzzle is a file that the server was
-        not started with: no request may have it executed.
+        Raises as `hakoiri.api.open_run` does, and `UnanswerableError` if its puzzle is a file that the server was not
+        started with: no request may have it executed.
         """
         with self._mine(directory) as mine:
             now = _version(directory)
@@ -97,7 +97,7 @@ class OpenRuns:
 
     @contextmanager
     def at_once(self, directory: Path) -> Iterator[tuple[Run, dict[str, Any]] | None]:
-        """What `asked` gives, where that takes no time: nobody else asks, and the file is as it was; else ``None``."""
+        """Yield the result of `asked` if it needs no waiting: the run is idle and its file unchanged; else ``None``."""
         mine = self._known.get(directory)
         if mine is None or not mine.lock.acquire(blocking=False):
             yield None
@@ -109,7 +109,7 @@ class OpenRuns:
 
     @contextmanager
     def books(self, directory: Path, writable: bool = False) -> Iterator[Ledger]:
-        """The books of a run, as `Ledger` opens them, whatever this process has open."""
+        """Yield the ledger of a run, as `Ledger` opens it, whatever this process has open."""
         with self._mine(directory) as mine:
             if mine.run is not None and not writable:
                 mine.run.store.state = mine.run.store.read_state()
@@ -120,7 +120,7 @@ class OpenRuns:
                 yield ledger
 
     def status(self, directory: Path) -> RunStatus:
-        """How a run stands; `GoneError` where it is not there any more."""
+        """Return the status of a run; `GoneError` if it is deleted."""
         version = _version(directory)
         if (kept := self._ended.get(directory)) is not None and kept[0] == version:
             return kept[1]
@@ -132,7 +132,7 @@ class OpenRuns:
         return found
 
     def release(self, directory: Path) -> None:
-        """Close a run, which is to be changed or deleted, and the one that it belongs to, which may have it open."""
+        """Close a run, which is to be changed or deleted, and its base run, which may have it open."""
         for found in {directory, directory.with_name(base_of(directory) or directory.name)}:
             with self._mine(found) as mine:
                 mine.close()
@@ -149,7 +149,7 @@ class OpenRuns:
             self._known.move_to_end(directory)
             idle = [other for other in list(self._known.values())[:-_MOST_OPEN] if other.run is not None]
         for other in idle:
-            # One that is being asked stays for now.
+            # A run being queried stays open for now.
             if other.lock.acquire(blocking=False):
                 try:
                     other.close()
@@ -159,9 +159,9 @@ class OpenRuns:
             yield mine
 
     def require_admitted(self, directory: Path) -> State:
-        """The state of a run; `UnanswerableError` where its puzzle is a file that the server was not started with.
+        """Return a run's state; `UnanswerableError` if its puzzle file was not named to the server.
 
-        IMPORTANT: before any child is started for it, and before it is queued.
+        IMPORTANT: call it before any child is started for the run, and before it is queued.
         """
         with self.books(directory) as books:
             _require_admitted(books.manifest)
@@ -188,7 +188,7 @@ def _require_admitted(manifest: Manifest) -> None:
 
 
 def _version(directory: Path) -> tuple[int, int]:
-    """Which data file this is, and when it was written last; `GoneError` if there is none."""
+    """Return inode and modification time of the data file; `GoneError` if there is none."""
     try:
         found = (directory / DATA_FILE).stat()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""What a run knows of a configuration and of the moves from it: depths, and distances to the nearest goal.
+"""Facts about a configuration of a run and the moves from it: depths, and distances to the nearest goal.
 
-Of a run that is small all of that is kept in memory, found by binary search. Of a large one a layer is asked by one
-block, and only those layers that a move can lead to.
+For a small run all of that is kept in memory and found by binary search. For a large one a lookup reads one block per
+layer, and only the layers that a move can lead to.
 """
 
 from collections.abc import Iterable
@@ -19,16 +19,16 @@ from hakoiri.rows.puzzles import key_text
 from hakoiri.worker.graphs.searches import distances_from
 from hakoiri.worker.graphs.strong import transposed
 
-#: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
+#: Runs up to this size are held in memory as a whole, with goal distances computed on first request.
 SMALL = 200_000
-#: Why a position has no goal distance: they can be found, and then it has.
+#: The reasons for an unknown goal distance; the first is temporary.
 UNKNOWN = "the goal distances of its run are not known; ask for its hardest"
 _UNFINISHED = "its run is not finished"
 _NO_GOAL = "no goal can be reached from it"
 
 
 class Known(NamedTuple):
-    """Depth, component, and distance to the nearest goal of a configuration; ``None`` is not known, or none."""
+    """Depth, component, and distance to the nearest goal of a configuration; ``None`` if unknown or nonexistent."""
 
     depth: int | None
     component: int | None
@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 
 class PositionTable(NamedTuple):
-    """All of a small run by the place of its keys, which increase: -1 is none."""
+    """All facts of a small run by the index of its increasing keys; -1 is none."""
 
     keys: Keys
     depths: NDArray[np.int64]
@@ -44,7 +44,7 @@ class PositionTable(NamedTuple):
     goals: NDArray[np.int64]
 
     def know(self, keys: Keys) -> list[Known | None]:
-        """What is known of each key, ``None`` for those that the run has not found."""
+        """Return the facts about each key, ``None`` for those that the run has not found."""
         places = np.minimum(lower_bounds(self.keys, keys), len(self.keys) - 1)
         inside = equal_rows(self.keys[places], keys)
         columns = (self.depths, self.components, self.goals)
@@ -56,7 +56,7 @@ class PositionTable(NamedTuple):
 
 
 def table_of(run: Run) -> PositionTable | None:
-    """The table of a small run that is complete; ``None`` for others."""
+    """Return the table of a small complete run; ``None`` for others."""
     if not (run.exhausted and run.knows_components) or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
         return None
     keys, labels = run.configurations()
@@ -66,7 +66,7 @@ def table_of(run: Run) -> PositionTable | None:
 
 
 def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
-    """The distance of each to the nearest goal, -1 where none can be reached."""
+    """Return the distance of each key to the nearest goal, -1 if none can be reached."""
     goals = np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
     if not len(goals):
         return np.full(len(keys), -1, dtype=np.int64)
@@ -75,7 +75,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
 
 
 def position_row(run: Run, table: PositionTable | None, configuration: str) -> dict[str, Any]:
-    """A configuration and its moves, the best first: those that lead nearest to a goal."""
+    """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
     if isinstance(run.puzzle, Placements):
         raise UnanswerableError(f"run {run.name} is of a tree: its configurations are no positions")
     key = run.puzzle.parse(configuration)
@@ -122,7 +122,7 @@ def _moves(run: Run, table: PositionTable | None, key: Key, depth: int | None) -
 
 
 def _know(run: Run, table: PositionTable | None, keys: Keys, around: int | None) -> list[Known | None]:
-    """What is known of each key, which lie one move from a configuration of depth `around`."""
+    """Return the facts about each key; all are one move from a configuration of depth `around`."""
     if table is not None:
         return table.know(keys)
     if not len(keys):

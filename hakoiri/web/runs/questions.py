@@ -1,9 +1,8 @@
-"""Long questions: each is a command that a process of its own answers once; the answer is kept.
+"""Long questions: each is a command that a child process answers once; the answer is kept.
 
 IMPORTANT: a client's text becomes part of a command only as a number, as one of a few words, or as a key in hexadecimal
-digits, never as an option or the name of a file.
-
-Each question has a folder beside the runs, which every serving process can read:
+digits, never as an option or the name of a file. Each question has a folder beside the runs, which every serving
+process can read:
 
     holder   the process that answers, in the format of a run's lock; locked while that process lives
     answer   its stdout: one JSON object
@@ -42,7 +41,7 @@ _ANSWER, _SAID = "answer", "said"
 _MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
-#: A question that failed is not tried again for so long.
+#: The delay before a failed question is tried again.
 _SAME_SECONDS = 30.0
 #: How long a process may take to end after SIGINT.
 _GRACE_SECONDS = 5.0
@@ -63,7 +62,7 @@ class Question:
 
     @property
     def number(self) -> str:
-        """Its name in addresses."""
+        """Its identifier in addresses."""
         return self.folder.name
 
     @property
@@ -103,12 +102,12 @@ class Question:
 
     @property
     def file(self) -> Path:
-        """Return the path of its file."""
+        """The path of its file."""
         return self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
     def has_to_begin(self) -> bool:
-        """True if it has no answer or lacks its file, no process answers it, and it has not just failed."""
+        """Return whether it lacks its answer or file, no process answers it, and it has not just failed."""
         standing = self.standing
         if standing == "failed" and any(line.startswith(_OURS) for line in self._said()):
             return time.time() - (self.folder / _SAID).stat().st_mtime >= _SAME_SECONDS
@@ -182,7 +181,7 @@ class Questions:
                 answer, said = (
                     files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
                 )
-                # Workers take no part in an answer, hosts that keep the run do.
+                # Answers need the hosts that keep the run, but no workers.
                 asks = self._redis is not None and keepers_of(self._data / question.run)
                 environment = self._environment | ({"HAKOIRI_REDIS": str(self._redis)} if asks else {})
                 # The locks belong to the open files, so the child holds them until it ends.

@@ -1,4 +1,4 @@
-"""Streams of server-sent events: how they are sent, and a limit on how many are open."""
+"""Streams of server-sent events, and a limit on their number."""
 
 import asyncio
 import json
@@ -12,20 +12,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
-#: Of all processes of a server together.
+#: The most streams of all processes of a server together.
 _MOST_STREAMS = 256
-#: The pause between two looks; after the second one without an event a comment keeps the connection open.
+#: The interval of polling; after the second interval without an event a comment keeps the connection open.
 LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
-#: Returns the events since the last look, and how long to wait for the next one; ``None`` ends the stream.
+#: Returns the events since the last call, and the seconds until the next call; ``None`` ends the stream.
 Look = Callable[[], tuple[list[str], float | None]]
 
 
 class Streams:
-    """The open streams of one of so many processes."""
+    """The open streams of one of `processes` processes."""
 
     def __init__(self, processes: int) -> None:
         self._most = max(1, _MOST_STREAMS // processes)
-        # One that is dropped before it begins is forgotten by itself.
+        # Weak, so that a stream dropped before it begins is removed.
         self._open: WeakSet[AsyncIterator[str]] = WeakSet()
 
     def __len__(self) -> int:
