@@ -20,7 +20,7 @@ def main() -> None:
     gc.set_threshold(_GARBAGE_AFTER)
     from hakoiri.worker.machine import ONE_THREAD
 
-    # Before numpy is imported.
+    # Must be set before numpy is imported.
     os.environ |= ONE_THREAD | os.environ
     from hakoiri.cli import apart
     from hakoiri.cli.app import main as run
@@ -39,7 +39,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _end()
     finally:
-        # The interpreter, too, takes some time to leave; and 25 ms more if it searches all modules for garbage.
+        # The interpreter, too, takes time to exit, and 25 ms more if it collects the garbage of all modules.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         gc.freeze()
 

@@ -21,16 +21,16 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective
 from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 
-#: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
+#: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/hunt.md).
 POOL, _MOST_POOL = 4, 256
-#: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
+#: Generations of the first cycle, a multiple of 4, and of the longest: another cycle is better than a longer one.
 FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
 #: The size of each stage, in sizes below the requested one; all but the last take a quarter of the cycle each.
 _SIZES_LESS = (2, 1, 0)
 #: After this many generations of a stage the best deal replaces the worst: more often makes all deals alike.
 _SELECT_EVERY = 8
-#: At the begin of a cycle, when a deal has grown, at the end of each stage: in logarithms of positions, or in moves.
-#: A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
+#: Temperatures at the start of a cycle, after a deal has grown, and at the end of each stage, in the score's units.
+#: Positions count by logarithm. A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
 _TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
     "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
 }  # fmt: skip
@@ -147,14 +147,12 @@ class DealPool:
 
     plan: HuntPlan
     puzzle: Dealt
-    #: Cycles set out from this deal, not from smaller ones that grow; or from the best one once that is better.
+    #: Cycles begin with this deal, or with the best one once that is better, instead of smaller ones that grow.
     start: str | None = None
 
     @classmethod
     def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
-        """Return a hunt's pool; `ConfigurationError` for an invalid start. If deals cannot grow, it only sets the
-        pieces.
-        """
+        """Return a hunt's pool; `ConfigurationError` for an invalid start. Without growing, it sets the pieces."""
         return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
     def moment(self, generation: int) -> Moment:
@@ -184,7 +182,7 @@ class DealPool:
             return [puzzle.sized(moment.size).random_deal(self.plan.seed, number) for number in numbers]
         standings = list(before)
         if not moment.step:
-            # The better half twice, each time grown in its own way.
+            # The better half twice, each copy grown differently.
             standings.sort(key=lambda standing: -standing.score)
             standings = [standings[member // 2] for member in range(self.plan.pool)]
         elif moment.step % _SELECT_EVERY == 0:

@@ -20,7 +20,7 @@ Outcome = Literal["solvable", "unsolvable", "capped"]
 RESAMPLES, _RESAMPLING_SEED = 2_000, 0
 _LOW, _HIGH = 2.5, 97.5
 _TENTHS = np.arange(1, 10) / 10
-#: Of the mean.
+#: Columns of the mean's standard error and interval.
 _ERROR, _INTERVAL = "std error", "95 % interval"
 _CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger cap settles more."
 

@@ -38,7 +38,7 @@ from hakoiri.worker.warm import load_family_kernels
 
 #: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.
 _BYTES = 400
-#: Mixes shown, and mixes that are derived again without ``--full``.
+#: The most mixes shown, and the mixes that are derived again without ``--full``.
 _SHOWN, _SAMPLE = 8, 4
 
 

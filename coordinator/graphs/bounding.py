@@ -32,7 +32,7 @@ from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 MODE = "eccentricities"
 #: The interval between commits in seconds, unless they take more than this part of the time.
 _KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
-#: Open intervals in a state, and rows of a table.
+#: The most open intervals in a state, and rows of a table.
 _MOST_INTERVALS, _MOST_ROWS = 1_000, 20
 
 

@@ -44,7 +44,7 @@ from hakoiri.worker.tasks import Arrays
 RUN_FROM = 60_000
 #: Ends of diametral pairs times configurations: up to this all pairs are listed, in seconds; beyond it only some.
 _MOST_STEPS = 2_500_000_000
-#: Configurations whose moves are derived again in some seconds, and steps along moves that take two hours and more.
+#: Limits of verification: configurations whose moves are derived in some seconds, and steps that take two hours.
 _MOST_DERIVED, _MOST_STEPS_VERIFIED = 50_000, 10**12
 
 

@@ -22,7 +22,7 @@ from hakoiri.worker.tasks import Array
 
 #: Bytes of a vertex besides keys and graph: bounds, orders, and temporary copies.
 _BYTES = 80
-#: The same for each search under way, and for each 64 sources that it has.
+#: The same for each search in progress, and for each 64 of its sources.
 _BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
 #: The least bytes of a vertex besides its key and two graphs.
 LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
@@ -47,7 +47,7 @@ class EccentricitySolver:
         self._context, self.keys, self._size = context, keys, len(keys)
         #: The number of searches at the same time, and of vertices that each begins from.
         self.plan = self._planned(keys, graph)
-        # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
+        # Near vertices are near in memory, too: a search of 447,904 takes 8 instead of 20 ms.
         self._order, evens = by_sides(graph, search_order(graph))
         graph, self._images = renumbered(graph, images_of(context.puzzle, keys, graph), self._order)
         orbits = None if self._images else context.puzzle.orbits(keys)

@@ -131,7 +131,7 @@ class LayeredSearch:
         self._session.control.check()
         following = self._next(self.current)
         if following.size:
-            # IMPORTANT: not the last layer, or a resumed run, which begins with it, would add it once more.
+            # IMPORTANT: do not add the last layer: a resumed run begins with it and would add it again.
             self._older.add(self.state.depth - 1, self.current)
         self.current = following
 

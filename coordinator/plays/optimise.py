@@ -156,7 +156,7 @@ class Optimisation(RowsJob):
         self._widest = most_width(self._arena, self.puzzle, memory)
         if self.plan.width is not None:
             plans.require_width(self.plan.width, self._widest, memory)
-        # A repair may have forgotten any of them.
+        # A repair may have erased any of them.
         for number in (number for number in count() if number not in self._rounds):
             if not self._goes_on(number) or not self._worth_a_round(number):
                 return

@@ -204,7 +204,7 @@ def status_of(directory: Path, served: Callable[[Path], bool] = lock.is_served, 
 
 
 def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) -> RunStatus:
-    # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
+    # IMPORTANT: read the holder before the state. A driver that ends in between has then written its last state.
     holder, awaited = lock.holder_of(directory), (directory / QUEUED_FILE).exists()
     taken = not awaited or holder is not None or served(directory.parent)
     with opening(directory) as store:

@@ -16,7 +16,7 @@ class InterruptibleWork:
     """Work of any threads that another thread or a signal handler can interrupt."""
 
     def __init__(self) -> None:
-        # Reentrant: a signal handler may meet its own thread inside.
+        # Reentrant: a signal handler may run in a thread that holds the lock.
         self._lock = threading.RLock()
         self._at_work = set[int]()
 

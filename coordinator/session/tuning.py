@@ -23,12 +23,12 @@ class Tuning:
     #: Finished chunks of a tree wait at most this long for a commit.
     chunk_commit: float = 0.5
     #: Components of this many configurations and more are bounded one by one; smaller ones are searched from every
-    #: vertex, in batches whose searches touch about so many vertices: some 20 ms of work.
+    #: vertex, in batches whose searches touch about `batch_work` vertices: some 20 ms of work.
     searched_alone_from: int = 2_000
     batch_work: int = 1_000_000
     #: Strong components of this many configurations and more are searched by the coordinator, which can stop midway.
     searched_here_from: int = 50_000
-    #: Configurations of a whole space that are joined at a time, where memory allows.
+    #: Configurations of a whole space that are joined at a time, if memory allows.
     most_range: int = 1 << 24
     #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
     deadline: float = 60.0
@@ -38,7 +38,7 @@ class Tuning:
     patience: float = 120.0
     #: A run with copies continues without a host that has been away for this long.
     away: float = 60.0
-    #: A chunk lost so often seems to kill workers, and would kill this process too.
+    #: A chunk lost this often seems to kill workers, and would kill this process too.
     most_losses: int = 25
 
 

@@ -76,7 +76,7 @@ _PANELS = {
     },
 }
 _PLACES = {name: (panel, names) for panel, commands in _PANELS.items() for name, names in commands.items()}
-#: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 128 and its number stopped by a signal.
+#: Exit codes: 0 success, 1 an error described on stderr, 2 wrong usage, 128 plus the number of the signal received.
 ERROR = 1
 
 

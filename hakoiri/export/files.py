@@ -16,7 +16,7 @@ from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.files import replaced
 
-#: By ending: of configurations alone, of these and the moves between them, of moves, of the solutions of a tree.
+#: Writers by ending: configurations only, configurations and moves, moves only, solutions of a tree.
 _TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parquet": rows_to_parquet}
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
 _EDGES = {".csv": edges_to_csv, ".parquet": edges_to_parquet}

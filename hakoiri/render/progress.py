@@ -29,7 +29,7 @@ class ProgressLine:
         self._last = Progress(unit="", headline="starting")
 
     def progress(self, progress: Progress) -> None:
-        # Another unit, or less than before: other work has begun, in another phase or another run.
+        # Another unit or less work done than before means that another phase or run has begun.
         if self._first is None or self._first.unit != progress.unit or progress.done < self._last.done:
             self._first, self._first_at = progress, time.monotonic()
         self._last = progress

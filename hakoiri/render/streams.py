@@ -17,7 +17,7 @@ _LOOKALIKES = dict(zip(_DRAWN, _PLAIN, strict=True))
 _ERRORS = "hakoiri.lookalike"
 _STDOUT, _STDERR = 1, 2
 
-#: Stdout as it was, while others print.
+#: The original stdout, while other output is redirected.
 _results: list[TextIO] = []
 
 

@@ -14,7 +14,7 @@ from hakoiri.puzzles.errors import visible
 from hakoiri.render.streams import results
 
 _FILE_WIDTH = 120
-#: Wider than any table.
+#: A width greater than that of any table.
 _ANY_WIDTH = 10_000
 #: The least letters of a shortened heading.
 _HEADING = 4

@@ -140,7 +140,7 @@ class Guard:
         if all(name != "token" for name, _ in query):
             return None
         rest = urlencode([(name, value) for name, value in query if name != "token"])
-        # More than one slash would be the name of another server.
+        # With several slashes the path would be read as the name of another server.
         path = "/" + scope["path"].lstrip("/\\")
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
         self._passes.give(answer, Headers(scope=scope))

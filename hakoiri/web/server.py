@@ -77,7 +77,7 @@ class _Keeper:
         pause = _RESTART_SECONDS
         while not self._stopping.is_set():
             begun = time.monotonic()
-            # Ctrl-C on the terminal is for the server, which ends it.
+            # A group of its own: Ctrl-C on the terminal reaches only the server, which ends the coordinator.
             process = subprocess.Popen(
                 self._line, env=self._environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
             )

@@ -81,7 +81,7 @@ class Question:
 
     @property
     def standing(self) -> Standing:
-        # IMPORTANT: the lock before the answer, which may be completed in between.
+        # IMPORTANT: read the lock before the answer, which may be completed in between.
         if self.is_running:
             return "running"
         return "failed" if self.answer is None else "answered"
@@ -111,7 +111,7 @@ class Question:
         standing = self.standing
         if standing == "failed" and any(line.startswith(_OURS) for line in self._said()):
             return time.time() - (self.folder / _SAID).stat().st_mtime >= _SAME_SECONDS
-        # A link is never ours.
+        # A symbolic link was not written by the command.
         lost = self.ending and (self.file.is_symlink() or not self.file.exists())
         return standing == "failed" or (standing == "answered" and bool(lost))
 
@@ -152,7 +152,7 @@ class Questions:
         with self._lock:
             if question.has_to_begin:
                 if question.ending and question.file.is_symlink():
-                    # Else it would be written through.
+                    # Else the command would write through the link.
                     question.file.unlink()
                 self._begin(question)
 
