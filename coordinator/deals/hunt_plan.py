@@ -152,7 +152,10 @@ class DealPool:
 
     @classmethod
     def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "DealPool":
-        """Return a hunt's pool; `ConfigurationError` for an invalid start. Without growing, it sets the pieces."""
+        """Return the pool of a hunt; `ConfigurationError` for an invalid start.
+
+        If deals cannot grow, `start` is not used here: it only names the pieces.
+        """
         return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
     def moment(self, generation: int) -> Moment:

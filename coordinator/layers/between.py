@@ -29,7 +29,7 @@ _AT_ONCE = 1 << 16
 
 
 def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
-    """Return the function that gives the predecessors of a batch, if any; undirected: the successors."""
+    """Return the function for the predecessors of a batch, if any; in an undirected puzzle they are the successors."""
     if puzzle.undirected:
         return puzzle.expand
     return puzzle.retract if isinstance(puzzle, Reversible) else None

@@ -34,7 +34,7 @@ def kind_of(mode: str) -> "type[Job]":
 
 
 def usual_kind(puzzle: "type[Puzzle]") -> str:
-    """Return the kind for a puzzle if the user names none: ``tree`` if its configurations are placements."""
+    """Return the kind for a puzzle if the user names none: ``tree`` for placements, else ``explore``."""
     from hakoiri.puzzles.capabilities import Placements
 
     return "tree" if issubclass(puzzle, Placements) else "explore"
