@@ -103,8 +103,8 @@ class _Watch:
         """Record a moment."""
         began = time.process_time()
         cpu = self._team.cpu() | {"coordinator": began - self._looking}
-        places = session.places.as_dict()
-        hosted, sent = places.get("layers", {}).get("hosts", [0])[0], places.get("kept", {}).values()
+        work_log = session.work_log.as_dict()
+        hosted, sent = work_log.get("layers", {}).get("hosts", [0])[0], work_log.get("kept", {}).values()
         self.seen.moments.append(Moment(time.monotonic(), cpu, hosted, sum(host["sent"] for host in sent)))
         self._looking += time.process_time() - began
 
