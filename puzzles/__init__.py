@@ -1,1 +1,1 @@
-"""What a configuration is: packed keys, moves, goals, text in and out. Knows nothing of search."""
+"""Puzzles: packed keys, moves, goals, text in and out. Independent of search."""

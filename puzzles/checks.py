@@ -1,4 +1,4 @@
-"""What a puzzle gives, checked against what it promises; configurations and mistakes worded for error messages."""
+"""Checks of a puzzle's results against its promises; texts of configurations and mistakes for error messages."""
 
 from collections.abc import Iterable
 from types import TracebackType
@@ -14,13 +14,13 @@ _MOST_DETAIL = 300
 
 
 def try_out(puzzle: Puzzle) -> None:
-    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
+    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before a puzzle is used."""
     if said := disagreement_among(puzzle, [puzzle.start]):
         raise PuzzleError(said)
 
 
 def disagreement_among(puzzle: Puzzle, keys: Iterable[Key]) -> str:
-    """How kernel and reference rules differ at the first of these keys where they do; empty where they agree."""
+    """Return the first disagreement of kernel and reference rules at these keys; empty if they agree."""
     for key in keys:
         fast = puzzle.expand(puzzle.keys([key])).successors
         if said := disagreement(puzzle, key, fast, puzzle.successors(key)):
@@ -29,7 +29,7 @@ def disagreement_among(puzzle: Puzzle, keys: Iterable[Key]) -> str:
 
 
 def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> str:
-    """How kernel (`fast`) and reference rules (`plain`) differ in the successors of a key; empty where they agree."""
+    """Return how kernel (`fast`) and reference rules (`plain`) differ in the successors of a key; empty if equal."""
     ours, theirs = set(ints(fast)), set(plain)
     if ours == theirs:
         return ""
@@ -52,7 +52,7 @@ def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
 
 
 def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
-    """What is wrong with the shape or layout of an expansion, or an empty string."""
+    """Return the fault in the shape or layout of an expansion, or an empty string."""
     if not isinstance(expansion, tuple) or len(expansion) != 2:
         return f"{kind_of(expansion)}, expected Expansion(successors, counts)"
     successors, counts = expansion
@@ -69,7 +69,7 @@ def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
 
 
 def describe_key(puzzle: Puzzle, key: Key) -> str:
-    """A configuration for an error message: its text, or its key if the puzzle fails to render it."""
+    """Return a configuration for an error message: its text, or its key if the puzzle fails to render it."""
     try:
         text = puzzle.render(key)
     except Exception:
@@ -80,7 +80,7 @@ def describe_key(puzzle: Puzzle, key: Key) -> str:
 
 
 def error_line(error: BaseException, file: str = "") -> str:
-    """An exception in one line: its line in `file`, if it came from there, its type and the start of its message."""
+    """Return an exception as one line: its line in `file`, if any, its type and the start of its message."""
     line = _line_of(error, file)
     words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     if len(words) > _MOST_DETAIL:
@@ -98,7 +98,7 @@ def too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
 
 
 def kind_of(value: Any) -> str:
-    """A value for an error message: type and shape of an array, else the beginning of what it is."""
+    """Return a value for an error message: type and shape of an array, else the beginning of its ``repr``."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} of shape {value.shape}"
     return f"{value!r} ({type(value).__name__})"[:100]

@@ -1,8 +1,8 @@
-"""What a puzzle must say of itself. A search needs nothing else, and a puzzle knows nothing of search.
+"""The interface of a puzzle. A search needs nothing else, and a puzzle does not depend on search.
 
-The minimum that a user puzzle needs: `name`, `layout`, `undirected`, `most_successors`, `usual_start` and
-`successors`. All else has a default, or makes more questions answerable (`render`, `parse_text`, `is_goal`) or the
-search faster (`expand`).
+The minimum that a user puzzle needs: `name`, `layout`, `undirected`, `most_successors`, `usual_start` and `successors`.
+All else has a default, or makes more questions answerable (`render`, `parse_text`, `is_goal`) or the search faster
+(`expand`).
 """
 
 from abc import ABC, abstractmethod
@@ -31,11 +31,11 @@ from hakoiri.puzzles.keys.layout import (
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.pictures.words import text_pictures
 
-#: One number per key: keys with the same one are alike.
+#: One number per key: keys with equal numbers are equivalent.
 Orbits = NDArray[np.int64]
-#: Which of a batch are what is asked for.
+#: Returns a mask of the keys that match.
 Matching = Callable[[Keys], Mask]
-#: `Numbered.configurations` lists no more keys at a time.
+#: The most keys in a block of `Numbered.configurations`.
 _BLOCK = 1 << 20
 
 
@@ -85,7 +85,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text, by default none; the puzzle itself says what is wrong with it. `what` describes it in lists."""
+    """Any text, by default an empty one, which the puzzle itself checks. `what` describes it in lists."""
 
     what: str
     default: str = ""
@@ -97,7 +97,7 @@ class Text:
         return self.what
 
 
-#: What an option may be: its default, what `check` makes of a user's value (or a `PuzzleError`), and in words.
+#: An option's allowed values: the default, a `check` of a user's value (or a `PuzzleError`), and a description.
 Option = Choice | Number | Text
 
 
@@ -125,20 +125,20 @@ class Puzzle(ABC):
     #: The name on the command line.
     name: str
     version: int = 1
-    #: What it is, in one line.
+    #: A description in one line.
     summary: str = ""
     options: Mapping[str, Option] = MappingProxyType({})
     layout: Layout
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool
-    #: As many moves lead from one configuration to another as back. Else moves that lead alike are counted once where
-    #: all moves of a run must balance (`worker.layers.flow`), which takes longer.
+    #: As many moves lead from one configuration to another as back. Otherwise equal moves are counted once where all
+    #: moves of a run must balance (`worker.layers.flow`), which takes longer.
     paired: bool = False
     #: No configuration has more successors than this; memory is planned with it.
     most_successors: int
-    #: How many configurations a start reaches, where the puzzle knows.
+    #: The number of configurations reachable from a start, if the puzzle knows it.
     total: int | None = None
-    #: `canonical` knows a symmetry that keeps moves and goals.
+    #: `canonical` implements a symmetry that keeps moves and goals.
     has_mirrors: bool = False
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
     start_is_board: bool = False
@@ -159,7 +159,7 @@ class Puzzle(ABC):
 
     def _checked(self, name: str, value: str) -> str:
         if name not in self.options:
-            # A goal is taken from the user by `puzzles.goals`, whatever the options.
+            # `puzzles.goals` takes a goal from the user, whatever the options.
             known = dict.fromkeys([*self.options, "goal"])
             raise PuzzleError(
                 f"{self.name} has no option {name!r}{did_you_mean(name, known)}; its options: {', '.join(known)}"
@@ -170,14 +170,14 @@ class Puzzle(ABC):
             raise PuzzleError(f"{self.name} option {name}={value}: {error}") from None
 
     def prepare(self, start: str | None) -> None:  # noqa: B027  (nothing to set up is common)
-        """Called once, when `parameters` are complete: set up tables, and what depends on options (`layout`, ...).
+        """Set up tables, and attributes that depend on options (`layout`, ...). Called once `parameters` are complete.
 
-        Raise `PuzzleError` for options that do not go together. `start` is the user's text, or ``None``.
+        Raise `PuzzleError` for options that cannot be combined. `start` is the user's text, or ``None``.
         """
 
     @property
     def has_kernel(self) -> bool:
-        """`expand` does not ask `successors`, so that the two can differ."""
+        """True if `expand` does not call `successors`, so that the two can differ."""
         return type(self).expand is not Puzzle.expand
 
     @property
@@ -195,34 +195,34 @@ class Puzzle(ABC):
 
     @abstractmethod
     def usual_start(self) -> Key:
-        """The start when the user names none."""
+        """Return the start that is used unless the user names one."""
 
     @abstractmethod
     def successors(self, key: Key) -> list[Key]:
-        """The successors of one key in plain Python, written to be obviously right: the reference for `expand`."""
+        """Return the successors of a key in plain Python, written to be obviously right: the reference for `expand`."""
 
     def expand(self, keys: Keys) -> Expansion:
-        """All successors of a batch. The fast path: override it with a kernel that releases the GIL.
+        """Return all successors of a batch. The fast path: override it with a kernel that releases the GIL.
 
-        By default it asks `successors` for each key: some ten thousand configurations a second.
+        By default it calls `successors` for each key: some ten thousand configurations a second.
         """
         found = [self.successors(key) for key in ints(keys)]
         counts = np.array([len(successors) for successors in found], dtype=np.uint16)
         return Expansion(self.keys([key for successors in found for key in successors]), counts)
 
     def is_goal(self, keys: Keys) -> Mask:
-        """One truth value per key. By default no configuration is a goal."""
+        """Return one truth value per key. By default no configuration is a goal."""
         return np.zeros(len(keys), dtype=np.bool_)
 
     def match(self, pattern: str) -> Matching | None:
-        """What holds for the configurations whose text is like `pattern`, in which ``?`` is anything: goals are such.
+        """Return a function that matches configurations whose text is like `pattern`, in which ``?`` is anything.
 
-        ``None``, the default: the text of each configuration is looked at, some ten thousand a second.
+        With ``None``, the default, the text of each configuration is compared, some ten thousand a second.
         """
         return None
 
     def configurations(self) -> Iterator[Keys]:
-        """Every configuration there is, as blocks that are strictly increasing within and between blocks."""
+        """Yield every configuration, as blocks that are strictly increasing within and between blocks."""
         raise PuzzleError(f"{self.name} cannot list its whole space", Step("leave out", "whole"))
 
     def check_key(self, key: Key) -> None:
@@ -248,32 +248,32 @@ class Puzzle(ABC):
         return f"{key:#x}"
 
     def describe_move(self, before: Key, after: Key) -> str:
-        """One move for people, e.g. ``"E down"``; letters are those of ``render(before)``. By default where to."""
+        """Return a move in words, e.g. ``"E down"``; letters are those of ``render(before)``. By default the target."""
         return f"to {self.render(after)}"
 
     def describe_moves(self, path: list[Key]) -> list[str]:
-        """The moves of a path, one by one. For puzzles whose words for a move depend on those before it."""
+        """Return the moves of a path in words. For puzzles whose words for a move depend on those before it."""
         return [self.describe_move(before, after) for before, after in pairwise(path)]
 
     def render_path(self, path: list[Key]) -> list[str]:
-        """The texts of a path, one by one. For puzzles whose pieces keep a letter that `render` deals anew."""
+        """Return the texts of a path. For puzzles whose pieces keep a letter that `render` assigns anew."""
         return [self.render(key) for key in path]
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        """What the configurations of a path look like; a part keeps its name (`puzzles.pictures.shapes`).
+        """Return the pictures of the configurations of a path; a part keeps its name (`puzzles.pictures.shapes`).
 
         By default the texts, cell by cell.
         """
         return text_pictures(self.render_path(path))
 
     def picture(self, key: Key) -> Picture:
-        """What one configuration looks like."""
+        """Return the picture of one configuration."""
         return self.pictures([key])[0]
 
     def alike(self, key: Key) -> Mapping[str, int]:
-        """The same number for parts of a configuration's picture that are of one kind, and may change places.
+        """Return equal numbers for interchangeable parts of a configuration's picture, by name.
 
-        By default none: each part is what its name says. Where there are kinds, names hold for one board alone.
+        By default none: every part is unique. With kinds, names are valid for one board only.
         """
         return {}
 
@@ -282,23 +282,23 @@ class Puzzle(ABC):
         raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
-        """Maps of keys by symmetries of the moves; all others that are known are some of these after each other.
+        """Return maps of keys by symmetries of the moves, which generate all known ones.
 
-        What a search from a configuration says holds for its images. The maps are checked on every graph in memory.
+        Bounds from a search of a configuration also hold for its images. The maps are checked on every graph in memory.
         """
         return ()
 
     def orbits(self, keys: Keys) -> Orbits | None:
-        """A number per key: keys of the same number are alike, by a symmetry of the moves. ``None``: none is known.
+        """Return a number per key: keys with equal numbers are alike by a symmetry of the moves; ``None`` if unknown.
 
-        Alike configurations have the same eccentricity, so one search for each number gives the exact diameter.
+        Equivalent configurations have the same eccentricity, so one search for each number gives the exact diameter.
         """
         return np.zeros(len(keys), dtype=np.int64) if self.vertex_transitive else None
 
     def parse(self, configuration: Configuration) -> Key:
-        """The key of a text, of a key (``0x...`` or a number), or of a row of a batch.
+        """Return the key of a text, of a key (``0x...`` or a number), or of a row of a batch.
 
-        Raises `ConfigurationError` if it is no configuration.
+        Raises `ConfigurationError` if it is not a configuration.
         """
         text = as_line(as_text(configuration, [self.layout]))
         if not text.lower().startswith("0x"):
@@ -319,7 +319,7 @@ class Numbered(Puzzle):
     size: int
 
     def number(self, size: int) -> None:
-        """To be called by `prepare`: there are so many configurations."""
+        """Set the number of configurations; to be called by `prepare`."""
         self.size = self.total = size
         self.layout = narrowest((size - 1).bit_length())
 

@@ -17,24 +17,24 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
-#: Control characters (C0, DEL, C1), line separators, and what turns the direction of writing. Not tab and line feed.
+#: Control characters (C0, DEL, C1), line separators, and changes of the direction of writing. Not tab and line feed.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 Do = Literal[
-    # With a run.
+    # For a run.
     "resume", "repair", "verify", "cancel", "collect", "delete", "status", "ask",
-    # With a setting.
+    # For a setting.
     "give", "change", "raise", "lower", "leave out", "run without",
-    # Else.
+    # Others.
     "runs", "run", "solve", "optimise", "worker", "worker with", "host", "drain", "name file",
 ]  # fmt: skip
 
 
 class Step(NamedTuple):
-    """What the user may do next. `what` is the name of a run, a setting or a puzzle.
+    """A next step for the user. `what` is the name of a run, a setting or a puzzle.
 
-    `value` is what a setting may be given, the question that a run can be asked (`coordinator.session.job.Job`), or
-    the data directory of a run where the user named it.
+    `value` is a value for a setting, a question to a run (`coordinator.session.job.Job`), or the data directory of a
+    run if the user named it.
     """
 
     do: Do
@@ -49,21 +49,21 @@ class Step(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """Return a text that a terminal shows and does nothing else with: control characters as ``\\x1b``.
+    """Return a text without effects on a terminal: control characters as ``\\x1b``.
 
-    Names, reasons and errors may come from a run, a worker or a Redis of somebody else.
+    Names, reasons and errors may come from a run, a worker or a Redis of another user.
     """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def counted(number: int, things: str) -> str:
-    """How many there are of what `things` names in the plural: ``1 move``, ``2,220 layers checked``."""
+    """Return a number with its noun, `things` being the plural: ``1 move``, ``2,220 layers checked``."""
     first, *rest = things.split(" ")
     return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """What a mistyped word may stand for, to be put after it in a message; empty where nothing is near."""
+    """Return a suggestion for a mistyped word, to end a message with; empty if no known word is near."""
     lower = {name.lower(): name for name in known}
     near = [lower[name] for name in get_close_matches(word.lower(), lower)]
     return f" (did you mean {' or '.join(near)}?)" if near else ""
@@ -86,24 +86,24 @@ class ConfigurationError(PuzzleError):
 
 
 class KernelMissingError(BaseException):
-    """A kernel is not on disk. No `Exception`, for what a puzzle raises is caught in places (`puzzles.jit`)."""
+    """A kernel is not on disk. Not an `Exception`, because those of puzzles are caught in places (`puzzles.jit`)."""
 
 
-#: What is raised through the code of a puzzle and is no fault of it; all else is one, `SystemExit` too.
+#: Errors raised through a puzzle's code that are not its fault; all others are, `SystemExit` too.
 NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, KernelMissingError)
 
 
 def require_within(name: str, value: int, least: int, most: int) -> None:
-    """`PuzzleError` for a number that is not between two others."""
+    """Raise `PuzzleError` for a number that is not between two others."""
     if not least <= value <= most:
         raise PuzzleError(f"{name} {value}: allowed are {least}..{most}")
 
 
 def require_seconds(seconds: float) -> None:
-    """`PuzzleError` for what is no length of time."""
+    """Raise `PuzzleError` unless `seconds` is a positive, finite duration."""
     if not 0 < seconds < math.inf:
         raise PuzzleError(f"{seconds} is no number of seconds")
 
 
 class PuzzleWarning(UserWarning):
-    """What a user asked for can mean several things: which of them was taken, and how to say the other."""
+    """A user's request has several meanings; the message names the one chosen, and how to express the other."""

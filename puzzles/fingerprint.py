@@ -1,7 +1,7 @@
-"""What a kernel is compiled from, as a digest: its code, and that of every function and constant that it reaches.
+"""Fingerprints of kernels: digests of their code, and of every function and constant that it reaches.
 
-It is taken from the objects in memory that numba compiles, not from files: so it changes with an edit of anything that
-a kernel depends on, in whatever module that stands, and with nothing else.
+They are computed from the objects in memory that numba compiles, not from files. So they change with an edit of
+anything that a kernel depends on, in any module, and with nothing else.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-#: What comes from these is told by its name, for their versions are in every fingerprint.
+#: Objects of these modules are described by name, because their versions are in every fingerprint.
 _VERSIONED = {"numpy", "numba", "llvmlite"} | sys.stdlib_module_names
 _VERSIONS = (sys.version, np.__version__, numba.__version__, llvmlite.__version__)
-#: What the environment can ask of numba.
+#: The settings of numba that the environment can change.
 _SETTINGS = [getattr(numba.config, name) for name in ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "OPT", "SLP_VECTORIZE")]
 
 
@@ -31,9 +31,9 @@ class UnknownGlobalError(TypeError):
 
 @cache
 def fingerprint(function: FunctionType) -> str:
-    """32 hexadecimal digits that differ wherever `function` would be compiled to something else.
+    """Return 32 hexadecimal digits that differ whenever `function` would be compiled to something else.
 
-    Taken once in a process, when the function is first wanted. Raises `UnknownGlobalError`.
+    Computed once in a process, at the first call. Raises `UnknownGlobalError`.
     """
     return digest_of(_VERSIONS, _SETTINGS, _Description().of(function))
 
@@ -44,7 +44,7 @@ def digest_of(*values: object) -> str:
 
 
 class _Description:
-    """Values as nested tuples of plain values; a function that was met before as its number, for it may call itself."""
+    """Values as nested tuples of plain values; a function met before as its number, because it may call itself."""
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}

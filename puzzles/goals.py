@@ -1,7 +1,7 @@
-"""What is asked of any puzzle: goals that the user chooses, what paths avoid, a configuration or a pattern; moves back.
+"""Goals and other conditions chosen by the user for any puzzle: a configuration or a pattern; searches backwards.
 
-In a pattern a ``*`` is any one cell of a text, any one word where texts are words, and alone in a row that whole row.
-Where ``*`` means something of its own, as a peg does, ``?`` is written instead.
+In a pattern a ``*`` is any one cell of a text, any one word if texts are words, and alone in a row that whole row.
+Where ``*`` has a meaning of its own, as a peg, ``?`` is written instead.
 """
 
 import re
@@ -19,13 +19,13 @@ from hakoiri.puzzles.keys.layout import Key, Keys, Mask, as_line, ints
 from hakoiri.puzzles.keys.order import equal_rows
 from hakoiri.puzzles.keys.splitmix import random_words
 
-#: Texts of a random walk from the start, by which it is known what can stand in a text.
+#: Texts of a random walk from the start, which show the characters and forms of texts.
 _SAMPLE = 200
 
 
 @lru_cache(maxsize=32)
 def with_goal(plain: type[Puzzle]) -> type[Puzzle]:
-    """The class `plain`, which has no option of that name, with an option ``goal`` that must be given."""
+    """Return the class `plain`, which has no such option, with a required option ``goal``."""
     if issubclass(plain, Placements):
         raise PuzzleError(f"{plain.name} counts solutions, and no others can be its goal", Step("leave out", "goal"))
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
@@ -34,7 +34,7 @@ def with_goal(plain: type[Puzzle]) -> type[Puzzle]:
 
 
 class _Chosen(Puzzle):
-    """Mixed in before a puzzle's class. Whether a mirror image is a goal as well nobody knows, so none are merged."""
+    """Mixed in before a puzzle's class. Mirror images are not merged: an image of a goal may not be a goal."""
 
     has_mirrors = False
     canonical = Puzzle.canonical
@@ -53,7 +53,7 @@ class _Chosen(Puzzle):
 
 
 class _Avoiding(Puzzle):
-    """Mixed in before a puzzle's class: no move leads to what is `avoided`."""
+    """Mixed in before a puzzle's class: no move leads to configurations that are `avoided`."""
 
     avoided: Matching
 
@@ -83,7 +83,7 @@ class _Avoiding(Puzzle):
 
 
 def avoiding(puzzle: Puzzle, avoided: Matching) -> Puzzle:
-    """`puzzle` without the configurations that are to be `avoided`; still undirected where it was."""
+    """Return `puzzle` without the configurations to be `avoided`; it stays undirected if it was."""
     about = {"__module__": __name__, "__doc__": type(puzzle).__doc__}
     made: Any = copy(puzzle)
     made.__class__ = type(type(puzzle).__name__, (_Avoiding, type(puzzle)), about)
@@ -93,7 +93,7 @@ def avoiding(puzzle: Puzzle, avoided: Matching) -> Puzzle:
 
 
 class Backwards(Reversible):
-    """`base` with all moves made backwards, for searches: all else of it is asked of `base`."""
+    """`base` with all moves reversed, for searches; everything else is that of `base`."""
 
     undirected = False
 
@@ -126,7 +126,7 @@ class Backwards(Reversible):
 
 
 def any_of(puzzle: Puzzle, texts: Sequence[str]) -> Matching:
-    """What holds for the configurations that one of some texts means (`read_matching`)."""
+    """Return a function that matches the configurations of any of some texts (`read_matching`)."""
     each = [read_matching(puzzle, text)[0] for text in texts]
 
     def matching(keys: Keys) -> Mask:
@@ -139,9 +139,9 @@ def any_of(puzzle: Puzzle, texts: Sequence[str]) -> Matching:
 
 
 def read_matching(puzzle: Puzzle, text: str) -> tuple[Matching, str]:
-    """What holds for the configurations that `text` means, one or those like a pattern, and the text that says so.
+    """Return a function that matches the configuration or pattern of `text`, and the canonical text.
 
-    `ConfigurationError` where it can mean none.
+    `ConfigurationError` if it can match none.
     """
     try:
         named = puzzle.parse(text)
@@ -160,7 +160,7 @@ def read_matching(puzzle: Puzzle, text: str) -> tuple[Matching, str]:
 
 
 def _match_texts(puzzle: Puzzle, pattern: str) -> Matching:
-    """By the text of each configuration: slow, and right for every puzzle that renders."""
+    """Match by the text of each configuration: slow, and right for every puzzle that renders."""
     known = _some_texts(puzzle)
     words = any(" " in text for text in known)
     rows = [" ".join(row.replace(",", " ").split()) if words else row for row in pattern.split("/")]
@@ -179,7 +179,7 @@ def _some_texts(puzzle: Puzzle) -> list[str]:
 
 
 def _check_form(rows: list[str], known: list[str], words: bool) -> None:
-    """`ConfigurationError` for a pattern that no text can be like, judged by some texts."""
+    """Raise `ConfigurationError` for a pattern that no text can match, judged by some texts."""
     example = known[0]
     if len(rows) != (wanted := example.count("/") + 1):
         raise ConfigurationError(f"it has {len(rows)} rows, a text has {wanted}, such as {example}")

@@ -23,7 +23,7 @@ from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangl
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"
-#: `configurations` lists no more keys at a time.
+#: The most keys in a block of `configurations`.
 _BLOCK = 1 << 20
 #: Pixels of a picture: the height of a disc, the width of the smallest and what each larger one is wider.
 _DISC, _NARROWEST, _WIDER = 20, 36, 12
@@ -43,10 +43,10 @@ class Hanoi(Sized):
         self.total = self.pegs**self.discs
         self._bits = (self.pegs - 1).bit_length()
         self._all = (1 << self._bits * self.discs) - 1
-        # The lowest bit of each disc: times a peg it is the key of all discs on that peg.
+        # The lowest bit of each disc: times a peg, this is the key of all discs on that peg.
         self._ones = self._all // ((1 << self._bits) - 1)
         self.layout = narrowest(self._bits * self.discs)
-        # Of two pegs the one with the smaller top disc gives it to the other; two empty pegs give nothing.
+        # For each pair of pegs, the one with the smaller top disc gives it to the other; two empty pegs have no move.
         empty = max(self.pegs - self.discs, 0)
         self.most_successors = _pairs(self.pegs) - _pairs(empty)
 
@@ -68,13 +68,13 @@ class Hanoi(Sized):
         return Expansion(room[:total], counts)
 
     def orbits(self, keys: Keys) -> Orbits:
-        """The key after pegs are renumbered in the order of their top discs: pegs may change places freely."""
+        """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
         numbers = np.empty(len(keys), dtype=np.int64)
         _renumber_pegs(keys, self.pegs, self.discs, self._bits, numbers)
         return numbers
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
-        """Each peg changes places with the next one."""
+        """Return the exchanges of each peg with the next one."""
         return [partial(self._exchanged, peg) for peg in range(self.pegs - 1)]
 
     def _exchanged(self, peg: int, keys: Keys) -> Keys:
@@ -192,7 +192,7 @@ def _pairs(pegs: int) -> int:
 
 @jit
 def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -> int:
-    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
+    """Write the successors of all `keys` into `room`, the number of each into `counts`; return the total.
 
     `room` must hold six for every key, however few they are.
     """
@@ -230,7 +230,7 @@ def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -
 
 @jit
 def _expand_any(keys: Keys, pegs: int, ones: int, none: int, room: Keys, counts: Counts) -> int:
-    """The same for any number of pegs; `room` must hold one successor for each pair of pegs."""
+    """Expand as `_expand_four`, for any number of pegs; `room` must hold one successor for each pair of pegs."""
     tops = np.empty(pegs, dtype=np.int64)
     third = 1 if pegs <= 4 else 2
     total = 0

@@ -1,11 +1,11 @@
-"""The one door to numba: compiled kernels that release the GIL and are kept on disk.
+"""The only access to numba: compiled kernels that release the GIL and are cached on disk.
 
 numba's own cache does not see an edit of a module that a kernel imports (numba#9483), and filled from several processes
-at once it can crash (numba#4807). Here each compiled kernel is a file of its own, whose name tells what it was compiled
-from (`puzzles.fingerprint`), for which types and which processor: nothing is ever out of date, whichever version of the
-sources and however many processes use the directory. A file is the SHA-256 of the rest, and that a pickle: whether the
-code needs little of numba, and the compiled function as numba pickles it.
-``NUMBA_CACHE_DIR`` in the environment says where they lie, else they are in the user's cache folder.
+at once it can crash (numba#4807). Here each compiled kernel is a file of its own, with a name that identifies its code
+(`puzzles.fingerprint`), its types and the processor. So no file is ever out of date, whichever version of the sources
+and however many processes use the directory. A file is the SHA-256 of the rest, and a pickle: whether the code needs
+little of numba, and the compiled function as numba pickles it.
+The files are in ``NUMBA_CACHE_DIR`` of the environment, or else in the user's cache folder.
 """
 
 import fcntl
@@ -60,7 +60,7 @@ _unliteral: Callable[[Any], Any] = types.unliteral
 
 
 class _ThisThread(threading.local):
-    """What compiling means to a thread."""
+    """The state of compilation in a thread."""
 
     only_loads = False
     #: Kernels that are being compiled, each for the one before; how many have been; whom to tell.
@@ -101,7 +101,7 @@ def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
 
 
 def jit(function: _Function) -> _Function:
-    """`function` compiled by numba: nopython, no GIL while it runs, kept on disk, never parallel (chunks are)."""
+    """Compile `function` by numba: nopython, no GIL while it runs, cached on disk, never parallel (chunks are)."""
     # Nobody calls them from C.
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(**options)(function)
@@ -134,7 +134,7 @@ def prepare(load: Callable[[], None], tell: Callable[[int], None] = lambda compi
 
 
 def is_compiled(load: Callable[[], None]) -> bool:
-    """Call `load`; whether all kernels that it calls are on disk. It is left at the first that is not."""
+    """Call `load`; return whether all kernels that it calls are on disk. Leaves it at the first that is not."""
     _this_thread.only_loads = True
     try:
         load()
@@ -153,7 +153,7 @@ def _one_process() -> Iterator[None]:
 
 
 class _Kept(NullCache):
-    """The compiled versions of one function on disk, as numba's dispatcher asks for them and hands them over."""
+    """The compiled versions of one function on disk, with the interface of a cache of numba's dispatcher."""
 
     def __init__(self, function: FunctionType) -> None:
         self._function = function
@@ -199,7 +199,7 @@ class _Kept(NullCache):
             Path(file.name).replace(path)
 
     def _file(self, sig: Any, target_context: Any) -> Path | None:
-        """Where the version for the types `sig` lies; ``None`` if nobody can say what the function depends on."""
+        """Return the file of the version for the types `sig`; ``None`` if the function's dependencies are unknown."""
         signature = [_described(type_) for type_ in sig]
         if " at 0x" in str(sig):
             return None  # A function as an argument is named by its address.
@@ -218,19 +218,19 @@ def _add_runtime() -> None:
 
 
 def _is_plain(module: Any) -> bool:
-    """Whether compiled code calls nothing but Python and numba's runtime, which are there without the rest of numba."""
+    """Return whether compiled code calls only Python and numba's runtime, which exist without the rest of numba."""
     named = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
     return all(_PLAIN_SYMBOL.match(name) for name in named)
 
 
 def _described(type_: Any) -> tuple[object, ...]:
-    """A type as plain values: the name of a named tuple does not tell its fields."""
+    """Return a type as plain values: the name of a named tuple does not determine its fields."""
     return str(type_), getattr(type_, "fields", ()), *map(_described, getattr(type_, "types", ()))
 
 
 @intrinsic
 def popcount(typing_context: Any, word: Any) -> Any:
-    """How many bits of a uint64 are set."""
+    """Return the number of bits set in a uint64."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -240,7 +240,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing_context: Any, word: Any) -> Any:
-    """The place of the lowest set bit of a uint64; 64 if none is set."""
+    """Return the index of the lowest set bit of a uint64; 64 if none is set."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))

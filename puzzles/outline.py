@@ -1,4 +1,4 @@
-"""What the source of a puzzle says, read and not run: for completion, which takes no time and trusts no file."""
+"""The outline of a puzzle's source, parsed and not executed: for completion, which must be fast and trusts no file."""
 
 import ast
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ def classes_in(file: Path) -> list[str]:
 
 
 def options_in(file: Path, name: str) -> dict[str, list[str]]:
-    """The options of a class by name, each with what it may be: empty where that is much, or anything.
+    """Return the options of a class by name, each with its allowed values: empty if there are many, or any.
 
-    Of a file or class that cannot be understood so, none.
+    None for a file or class that cannot be understood.
     """
     tree = _parsed(file)
     found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
@@ -66,7 +66,7 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.
 
 
 def _value(tree: ast.Module, node: ast.expr) -> Any:
-    """What an expression says: texts, numbers, their collections, and kinds of option; `ValueError` for others."""
+    """Return the value of an expression: texts, numbers, collections, kinds of option; `ValueError` for others."""
     match node:
         case ast.Constant():
             return node.value

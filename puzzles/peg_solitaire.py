@@ -48,7 +48,7 @@ def _turned(cell: _Cell) -> _Cell:
 
 
 def _symmetries() -> list[dict[_Cell, _Cell]]:
-    """Where each symmetry of the board takes every cell: the first leaves them alone, the second flips them."""
+    """Return the image of every cell under each symmetry of the board: first the identity, second the flip."""
     found = []
     targets = _CELLS
     for _ in range(4):
@@ -129,7 +129,7 @@ class PegSolitaire(Reversible):
         return self._key_of({cell for cell, mark in self._read(text, "*.").items() if mark == "*"})
 
     def match(self, pattern: str) -> Matching:
-        """As ``*`` is a peg, ``?`` is anything."""
+        """Match a pattern in which ``?`` is anything, because ``*`` is a peg."""
         marks = self._read(pattern, "*.?")
         # By ``symmetry=on`` a board stands for all its images: it will do if one of them is like the pattern.
         asked = [
@@ -139,7 +139,7 @@ class PegSolitaire(Reversible):
         return lambda keys: np.logical_or.reduce([keys & np.uint64(cells) == pegs for cells, pegs in asked])
 
     def _read(self, text: str, marks: str) -> dict[_Cell, str]:
-        """What stands on each cell of a text, one of `marks`."""
+        """Return the character on each cell of a text, one of `marks`."""
         rows = text.split("/")
         if len(rows) != _SIDE:
             raise ConfigurationError(f"expected {_SIDE} rows joined by '/'; {text!r} has {len(rows)}")
@@ -175,7 +175,7 @@ class PegSolitaire(Reversible):
         return [_draw(pegs) for pegs in self._lifted(path)]
 
     def _lifted(self, path: list[Key]) -> list[dict[str, _Cell]]:
-        """Where each peg stands, by the name of its first cell: boards that follow each other by jumps, not by turns.
+        """Return each peg's cell, by the name of its first cell: boards that follow each other by jumps, not turns.
 
         What no jump leads to, two boards side by side for example, stands as its key says.
         """

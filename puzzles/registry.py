@@ -55,7 +55,7 @@ def names_of(wanted: "Callable[[type[Puzzle]], bool]") -> str:
 
 @dataclass(frozen=True)
 class PuzzleSpec:
-    """Which puzzle, with which options: what a manifest pins and a worker receives. Data only, never code.
+    """A puzzle with its options, as a manifest pins it and a worker receives it. Data only, never code.
 
     `digest` is that of the file of a user puzzle (`puzzles.user.files`), else empty.
     """
@@ -96,7 +96,7 @@ class PuzzleSpec:
 
 
 def with_own_file(spec: PuzzleSpec) -> PuzzleSpec:
-    """`spec` as the user wrote it, ready to be built: where it names a user puzzle, its file is executed now.
+    """Return `spec` as the user wrote it, ready to be built; if it names a user puzzle, its file is executed now.
 
     IMPORTANT: never for a spec that came by Redis, or out of a run.
     """

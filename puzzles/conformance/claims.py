@@ -1,4 +1,4 @@
-"""What a puzzle promises of itself, its start, its texts and its words."""
+"""Checks of a puzzle's promises about itself, its start, its texts and its words."""
 
 import re
 from collections import Counter
@@ -13,12 +13,12 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.keys.splitmix import random_words
 
-#: So many moves are told in words.
+#: The most moves checked for their words.
 _TOLD = 200
 
 
 def check_attributes(pool: Pool) -> None:
-    """What is said of the puzzle makes sense, and options that it does not have are refused."""
+    """The attributes of the puzzle make sense, and options that it does not have are refused."""
     puzzle = pool.puzzle
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", puzzle.name):
         raise RefusedError(f"name is {puzzle.name!r}; write it in small letters, digits and -")
@@ -67,7 +67,7 @@ def _reads_texts(puzzle: Puzzle) -> bool:
 
 
 def check_refusals(pool: Pool) -> None:
-    """What is no configuration is refused in one line by `ConfigurationError`; no text is taken for another key's."""
+    """Texts of no configuration are refused in one line by `ConfigurationError`, none taken for another key's."""
     puzzle, chance = pool.puzzle, random_words(1)
     for text in ("", "0x", "0xg", "0x-1", f"{puzzle.layout.greatest + 1:#x}"):
         if key_of(puzzle, text) is not None:
@@ -133,7 +133,7 @@ def check_pictures(pool: Pool) -> None:
 
 
 def _lifted(puzzle: Quotient, path: list[Key]) -> list[Key]:
-    """The real path that belongs to one of classes."""
+    """Return the path of the base puzzle that belongs to a path of classes."""
     real = puzzle.lift(path, path[0])
     if [puzzle.parse(f"{key:#x}") for key in real] != path:
         raise RefusedError("a path of mirror images is lifted to one of other classes")

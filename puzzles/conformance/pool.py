@@ -1,4 +1,4 @@
-"""A puzzle to be tried, with some of its configurations."""
+"""A puzzle under test, with some of its configurations."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from hakoiri.puzzles.keys.splitmix import random_words
 
 #: The steps of each walk from the start.
 _WALKS = (5, 10, 20)
-#: So many configurations are taken of the whole space.
+#: The number of configurations taken from the whole space.
 _LISTED = 30
 #: Spaces up to this size are listed whole.
 _SMALL = 4_000
-#: So many of a configuration and its successors are looked at by `check_key`.
+#: The number of configurations, of a key and its successors, that are passed to `check_key`.
 _CHECKED = 6
 
 Successors = dict[Key, list[Key]]
@@ -27,7 +27,7 @@ class RefusedError(PuzzleError):
 
 @dataclass(frozen=True)
 class Case:
-    """A puzzle to be tried: how it is made, and the text of one of its goals, if one is known.
+    """A puzzle under test: its constructor and arguments, and the text of one of its goals, if one is known.
 
     `vague`: two moves of a configuration may have the same words.
     """
@@ -43,7 +43,7 @@ class Case:
 class Pool:
     """A puzzle with some of its configurations, and their successors by the reference rules.
 
-    `paths` are the walks, `blocks` the first ones of the whole space, or all, where the puzzle can list it.
+    `paths` are the walks; `blocks` are the first ones of the whole space, or all, if the puzzle can list it.
     """
 
     case: Case
@@ -59,7 +59,7 @@ class Pool:
 
     @property
     def whole(self) -> bool:
-        """Whether the blocks are the whole space."""
+        """True if the blocks are the whole space."""
         return sum(map(len, self.blocks)) <= _SMALL
 
     @property
@@ -69,7 +69,7 @@ class Pool:
 
 
 def explored(case: Case) -> Pool:
-    """The pool of a puzzle. `RefusedError` where the reference rules lead to what is no configuration."""
+    """Return the pool of a puzzle. `RefusedError` if the reference rules lead to a key that is not a configuration."""
     puzzle = case.build(case.options, case.start)
     chance = random_words(len(_WALKS))
     successors: Successors = {}
@@ -109,7 +109,7 @@ def _check_keys(puzzle: Puzzle, key: Key, successors: list[Key]) -> None:
 
 
 def _first_blocks(puzzle: Puzzle) -> list[Keys]:
-    """The first blocks of the whole space, enough for `_SMALL` keys; none where the puzzle cannot list it."""
+    """Return the first blocks of the whole space, enough for `_SMALL` keys; none if the puzzle cannot list it."""
     blocks: list[Keys] = []
     try:
         for block in puzzle.configurations():

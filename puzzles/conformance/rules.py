@@ -1,4 +1,4 @@
-"""What a puzzle promises of its moves, goals and whole space."""
+"""Checks of a puzzle's promises about its moves, goals and whole space."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +14,7 @@ from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import is_increasing, members
 from hakoiri.puzzles.keys.splitmix import random_words
 
-#: So many configurations of the whole space are tried, each with some keys near by.
+#: The number of configurations of the whole space that are tried, each with some neighbouring keys.
 _TRIED = 12
 #: In a whole space below this key every other key must be refused.
 _SCANNED = 8_000
@@ -23,7 +23,7 @@ _MANY = 1_000
 
 
 def check_expand(pool: Pool) -> None:
-    """`expand` finds what `successors` finds, in whatever batch; the arrays are the caller's."""
+    """`expand` finds the same as `successors`, in every batch; the arrays are the caller's."""
     puzzle = pool.puzzle
     if expanded(puzzle, []) != []:
         raise RefusedError("expand finds successors of no keys")
@@ -48,7 +48,7 @@ def _check_agreement(puzzle: Puzzle, key: Key, fast: list[Key], plain: list[Key]
 
 
 def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
-    """How two sorted lists of successors, which may hold some twice, differ."""
+    """Return the difference of two sorted lists of successors, which may hold some twice."""
     if strays := set(fast) ^ set(plain):
         stray = min(strays)
         more, less = ("expand", "successors") if stray in fast else ("successors", "expand")
@@ -57,7 +57,7 @@ def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
 
 
 def _levels(pool: Pool) -> list[list[Key]]:
-    """The configurations that may be expanded together: all, or those of a level of a tree."""
+    """Return the configurations that may be expanded together: all, or those of a level of a tree."""
     if not isinstance(pool.puzzle, Placements):
         return [pool.keys]
     levels: dict[int, list[Key]] = {}
@@ -68,7 +68,7 @@ def _levels(pool: Pool) -> list[list[Key]]:
 
 
 def expanded(puzzle: Puzzle, keys: list[Key]) -> list[list[Key]]:
-    """What `expand` finds for each key, sorted."""
+    """Return the successors that `expand` finds for each key, sorted."""
     successors, counts = puzzle.expand(puzzle.keys(keys))
     if not puzzle.layout.holds(successors):
         raise RefusedError(
@@ -97,7 +97,7 @@ def _check_ownership(puzzle: Puzzle, batch: Keys) -> None:
 
 
 def check_undirected(pool: Pool) -> None:
-    """Where `undirected` says so, every move can be taken back."""
+    """Every move can be taken back, if `undirected` says so."""
     if not pool.puzzle.undirected:
         return
     for ends in _one_way(pool):
@@ -106,14 +106,14 @@ def check_undirected(pool: Pool) -> None:
 
 
 def _one_way(pool: Pool) -> Iterator[tuple[Key, Key]]:
-    """The moves that `expand` does not take back."""
+    """Yield the moves that `expand` does not take back."""
     reached = list(dict.fromkeys(after for _, after in pool.arcs))
     back = dict(zip(reached, map(set, expanded(pool.puzzle, reached)), strict=True))
     return ((key, after) for key, after in pool.arcs if key not in back[after])
 
 
 def check_listing(pool: Pool) -> None:
-    """Where `configurations` lists the whole space, it lists each configuration once, in order, and nothing else."""
+    """`configurations`, if it lists the whole space, lists each configuration once, in order, and nothing else."""
     puzzle = pool.puzzle
     if not pool.blocks:
         return
@@ -131,7 +131,7 @@ def check_listing(pool: Pool) -> None:
 
 
 def _check_others(pool: Pool, listed: Keys) -> None:
-    """What is listed is a configuration, what is not listed is none."""
+    """Check that listed keys are configurations, and that others are not."""
     puzzle, chance, known = pool.puzzle, random_words(2), set(ints(listed)) if pool.whole else set()
     first, last = key_at(listed, 0), key_at(listed, -1)
     tried = ints(listed[:: len(listed) // _TRIED + 1])
@@ -152,7 +152,7 @@ def _listed(puzzle: Puzzle, listed: Keys, key: Key) -> bool:
 
 
 def key_of(puzzle: Puzzle, text: str) -> Key | None:
-    """The key of a text; ``None`` where it is refused, in one line."""
+    """Return the key of a text; ``None`` if it is refused, in one line."""
     try:
         return puzzle.parse(text)
     except ConfigurationError as error:
@@ -162,7 +162,7 @@ def key_of(puzzle: Puzzle, text: str) -> Key | None:
 
 
 def check_goals(pool: Pool) -> None:
-    """`is_goal` gives one truth value per key, in whatever batch."""
+    """`is_goal` gives one truth value per key, in every batch."""
     puzzle, keys = pool.puzzle, pool.keys
     if pool.case.goal is not None:
         keys = [*keys, puzzle.parse(pool.case.goal)]

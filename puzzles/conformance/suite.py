@@ -1,4 +1,4 @@
-"""All promises together: which a puzzle breaks, in words."""
+"""All promises together: the list of those that a puzzle breaks, in words."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_l
 from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
 from hakoiri.puzzles.errors import HakoiriError
 
-#: What the others are looked at with: if that fails there is nothing to look at.
+#: The promise on which all checks build: if it fails, nothing else can be tried.
 RULES = "rules"
-#: Promise -> the check that refuses who breaks it; its docstring is the promise in words.
+#: Promise -> the check that refuses a puzzle that breaks it; its docstring is the promise in words.
 CHECKS: dict[str, Callable[[Pool], None]] = {
     "attributes": claims.check_attributes,
     "start": claims.check_start,
@@ -28,7 +28,7 @@ CHECKS: dict[str, Callable[[Pool], None]] = {
     "moves in words": claims.check_moves_in_words,
     "pictures": claims.check_pictures,
 }
-#: What a check takes for granted: if that is refused, it does not look.
+#: The check on which another builds: if that one fails, the other is not tried.
 _BUILDS_ON = {
     **dict.fromkeys(("undirected", "mirrors", "orbits", "symmetry maps"), "expand"),
     **dict.fromkeys(("refusals", "pictures"), "texts"),
@@ -36,7 +36,7 @@ _BUILDS_ON = {
 
 
 class Verdict(NamedTuple):
-    """A promise in words and what is wrong: nothing where it is kept, ``None`` where that could not be tried."""
+    """A promise in words and its fault: empty if it is kept, ``None`` if it could not be tried."""
 
     check: str
     promise: str
@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(case: Case) -> list[Verdict]:
-    """What is to be said of a puzzle, promise by promise."""
+    """Return the verdict on each promise of a puzzle."""
     found = refused(case)
     promises = {RULES: "The start and the successors of a configuration are configurations."}
     promises |= {name: check.__doc__ or "" for name, check in CHECKS.items()}
@@ -53,7 +53,7 @@ def verdicts(case: Case) -> list[Verdict]:
 
 
 def refused(case: Case) -> dict[str, str]:
-    """The checks that a puzzle does not pass, each with what is wrong."""
+    """Return the checks that a puzzle does not pass, each with the fault."""
     try:
         pool = explored(case)
     except Exception as error:
@@ -62,7 +62,7 @@ def refused(case: Case) -> dict[str, str]:
 
 
 def refusals(pool: Pool) -> dict[str, str]:
-    """The same of a puzzle some of whose configurations are known."""
+    """Return `refused` of a puzzle some of whose configurations are known."""
     found: dict[str, str] = {}
     for name, check in CHECKS.items():
         if _BUILDS_ON.get(name) not in found:

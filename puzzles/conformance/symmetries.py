@@ -1,4 +1,4 @@
-"""What a puzzle promises of its symmetries: mirror images, and configurations that are alike."""
+"""Checks of a puzzle's promises about its symmetries: mirror images, and equivalent configurations."""
 
 from itertools import chain
 
@@ -16,7 +16,7 @@ _ALIKE = 300
 
 
 def check_mirrors(pool: Pool) -> None:
-    """Where `has_mirrors` says so, `canonical` gives the least of a key's images, and keeps moves and goals."""
+    """`canonical`, if `has_mirrors`, gives the least of a key's images, and keeps moves and goals."""
     puzzle, batch = pool.puzzle, pool.puzzle.keys(pool.keys)
     if not puzzle.has_mirrors:
         try:
@@ -74,7 +74,7 @@ def check_orbits(pool: Pool) -> None:
 
 
 def check_symmetry_maps(pool: Pool) -> None:
-    """What `symmetry_maps` gives takes each configuration to one of its own, and its moves to the moves of that."""
+    """Each of the `symmetry_maps` takes configurations to configurations, and their moves to moves of the images."""
     puzzle, keys = pool.puzzle, pool.keys
     for number, symmetry in enumerate(puzzle.symmetry_maps()):
         images = symmetry(puzzle.keys(keys))

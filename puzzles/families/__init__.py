@@ -1,1 +1,1 @@
-"""Families of puzzles: which members there are."""
+"""Families of puzzles: the enumeration of their members."""

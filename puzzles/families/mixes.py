@@ -1,4 +1,4 @@
-"""Mixes of rectangular pieces on a board: how many of each, and how many cells stay empty.
+"""Mixes of rectangular pieces on a board: the number of each piece, and of empty cells.
 
 ``4x5`` is a board of four columns and five rows, ``2x1:3`` three pieces two cells wide and one high, ``2x1:*`` any
 number of them. ``2`` cells are empty, or ``2..`` at least two, or ``2..4``.
@@ -16,7 +16,7 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
 
 _ANY = "*"
-#: More ways to choose numbers of pieces than these take too long to be counted.
+#: The most choices of numbers of pieces; more would take too long to count.
 _MOST_NUMBERS = 100_000
 
 
@@ -36,7 +36,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True)
 class Mix:
-    """How many pieces of each extent there are, how many empty cells and configurations, and one of these."""
+    """The number of pieces of each extent, the numbers of empty cells and of configurations, and one configuration."""
 
     pieces: tuple[tuple[Extent, int], ...]
     empty: int
@@ -49,7 +49,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Boards:
-    """All mixes of some pieces on a board: of each extent between two numbers, and between two of empty cells."""
+    """All mixes of some pieces on a board, within bounds for the number of each extent and of empty cells."""
 
     size: Extent
     pieces: tuple[tuple[Extent, int, int], ...]
@@ -58,7 +58,7 @@ class Boards:
 
     @classmethod
     def parse(cls, size: str, pieces: str, empty: str) -> "Boards":
-        """The boards of three texts; `PuzzleError` for one that means nothing."""
+        """Return the boards that three texts describe; `PuzzleError` for a malformed one."""
         board = _extent(size, "size", "4x5")
         if board.cells > MOST_CELLS:
             raise PuzzleError(f"size {size}: a board has at most {MOST_CELLS} cells")
@@ -93,9 +93,9 @@ class Boards:
 
 
 def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
-    """How many configurations each mix has, by its numbers of pieces: counted cell by cell, all mixes at once.
+    """Return the number of configurations of each mix, by its numbers of pieces: counted cell by cell, all at once.
 
-    In between a state is which of the cells ahead are covered; for each there is an array of ways by numbers of pieces.
+    A state is the set of covered cells ahead; each has an array of ways by numbers of pieces.
     """
     limits = [most for _, _, most in boards.pieces]
     nothing = np.zeros([most + 1 for most in limits])
@@ -119,7 +119,7 @@ def _add(states: dict[int, NDArray[np.float64]], state: int, ways: NDArray[np.fl
 
 
 def _one_more(ways: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
-    """The same with one more piece of a kind."""
+    """Return the ways with one more piece of a kind."""
     moved = np.zeros_like(ways)
     ahead = [slice(None)] * ways.ndim
     behind = ahead.copy()
@@ -129,7 +129,7 @@ def _one_more(ways: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
 
 
 def board_of(size: Extent, pieces: tuple[tuple[Extent, int], ...], empty: int) -> str:
-    """The first board of these pieces in reading order, the larger ones first; empty where they do not fit."""
+    """Return the first board of these pieces in reading order, the larger ones first; empty if they do not fit."""
     board, left = [""] * size.cells, dict(pieces)
     order = sorted(left, key=lambda extent: (-extent.cells, extent))
     letters = iter(LETTERS)
@@ -164,9 +164,9 @@ def board_of(size: Extent, pieces: tuple[tuple[Extent, int], ...], empty: int) -
 
 
 def goal_of(size: Extent, mix: Mix, goal: str) -> str:
-    """``2x2@4,2`` as a goal board of a mix: such a piece at row 4, column 2; empty where the mix has none.
+    """Return ``2x2@4,2``, a piece at row 4, column 2, as a goal board of a mix; empty if the mix has no such piece.
 
-    `PuzzleError` for a text that means nothing, or a place where it does not fit.
+    `PuzzleError` for a malformed text, or a place where the piece does not fit.
     """
     match = re.fullmatch(r"(\d+x\d+)@(\d+),(\d+)", goal)
     if not match:
@@ -182,7 +182,7 @@ def goal_of(size: Extent, mix: Mix, goal: str) -> str:
 
 
 def _cells(size: Extent, extent: Extent, first: int) -> list[int]:
-    """What a piece covers whose upper left cell is `first`; nothing where it does not fit."""
+    """Return the cells of a piece whose upper left cell is `first`; empty if it does not fit."""
     row, column = divmod(first, size.width)
     if row + extent.height > size.height or column + extent.width > size.width:
         return []

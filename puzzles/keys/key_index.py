@@ -1,4 +1,4 @@
-"""Where keys stand in a sorted batch, asked again and again: by counted bits where they are dense, else by halving."""
+"""Positions of keys in a sorted batch, for many queries: by counted bits if the keys are dense, else by bisection."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ def _look_up(table: Table, low: np.uint64, wanted: Keys, found: NDArray[np.int64
 
 
 class KeyIndex(NamedTuple):
-    """What `lower_bounds` says of strictly increasing `keys`, by a table of them where that is worth it."""
+    """An index for `lower_bounds` of strictly increasing `keys`: a table of them, if that is worth it."""
 
     keys: Keys
     low: np.uint64
@@ -61,7 +61,7 @@ class KeyIndex(NamedTuple):
         return cls(keys, low, table)
 
     def lower_bounds(self, wanted: Keys) -> NDArray[np.int64]:
-        """How many of the keys are less than each one wanted."""
+        """Return for each wanted key the number of keys that are less."""
         if not len(self.table):
             return lower_bounds(self.keys, wanted)
         found = np.empty(len(wanted), dtype=np.int64)

@@ -19,12 +19,12 @@ Key = int
 Keys = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[np.uint16]
 Mask = NDArray[np.bool_]
-#: A configuration as people name one: its text, its key, or a row of a batch.
+#: A configuration as users name it: its text, its key, or a row of a batch.
 Configuration = str | SupportsIndex | Keys
 
 
 class Layout(NamedTuple):
-    """How a key lies in an array: `words` numbers of `dtype`, the most significant first. `name` is pinned by runs."""
+    """The form of keys in an array: `words` numbers of `dtype`, the most significant first. Runs pin the `name`."""
 
     name: str
     dtype: np.dtype[Any]
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
         return np.frombuffer(raw, dtype=">u8").astype(self.dtype).reshape(-1, self.words)
 
     def holds(self, keys: Any) -> bool:
-        """Whether `keys` is a batch of this layout."""
+        """Return whether `keys` is a batch of this layout."""
         wanted = () if self.words == 1 else (self.words,)
         return isinstance(keys, np.ndarray) and keys.dtype == self.dtype and keys.ndim > 0 and keys.shape[1:] == wanted
 
@@ -80,14 +80,14 @@ U128 = Layout("u128", np.dtype(np.uint64), 2)
 U256 = Layout("u256", np.dtype(np.uint64), 4)
 #: Key layouts by the name that a manifest pins.
 LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (U32, U64, U128, U256)}
-#: No puzzle has keys of this layout: it is that of pairs of the widest ones (`worker.graphs.forests`).
+#: Not for keys of puzzles: the layout of pairs of the widest keys (`worker.graphs.forests`).
 U512 = Layout("u512", np.dtype(np.uint64), 8)
 #: The layouts of all batches that there are.
 BATCHES: dict[str, Layout] = {**LAYOUTS, U512.name: U512}
 
 
 def layout_of(keys: Keys) -> Layout:
-    """The layout of a batch; ``KeyError`` for an array that is no batch of keys."""
+    """Return the layout of a batch; ``KeyError`` for an array that is not a batch of keys."""
     for layout in BATCHES.values():
         if layout.holds(keys):
             return layout
@@ -95,7 +95,7 @@ def layout_of(keys: Keys) -> Layout:
 
 
 def is_batch(array: NDArray[Any]) -> bool:
-    """Whether an array is a batch of keys of some layout."""
+    """Return whether an array is a batch of keys of some layout."""
     return any(layout.holds(array) for layout in BATCHES.values())
 
 

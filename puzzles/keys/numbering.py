@@ -1,6 +1,6 @@
-"""Which number stands on which point, as one key: five bits per point, 0 for none, point 0 first.
+"""Numbers on points as one key: five bits per point, 0 for none, point 0 first.
 
-Twelve fields lie in a word of 64 bits and none lies across two, so that keys sort as their numbers do, point by point.
+A word of 64 bits holds twelve whole fields, so that keys sort as their numbers do, point by point.
 Up to 12 points take a u64, up to 24 a u128, up to 30 a u256 (whose first words are 0).
 """
 

@@ -14,13 +14,13 @@ from hakoiri.puzzles.keys.layout import Key, Keys, layout_of
 
 #: Groups of equal first words up to this length are sorted by insertion; longer ones by numpy, word by word.
 _SHORT = 64
-#: So many times fewer keys than others are looked up among them one by one; else both are walked through.
+#: If keys are so many times fewer than others, they are looked up one by one; otherwise both are merged.
 _FEW = 32
 
 
 @jit
 def less(keys: Keys, index: int, others: Keys, other: int) -> bool:
-    """Whether ``keys[index] < others[other]``."""
+    """Return whether ``keys[index] < others[other]``."""
     if keys.ndim == 1:
         return bool(keys[index] < others[other])
     for word in range(keys.shape[1]):
@@ -31,7 +31,7 @@ def less(keys: Keys, index: int, others: Keys, other: int) -> bool:
 
 @jit
 def equal(keys: Keys, index: int, others: Keys, other: int) -> bool:
-    """Whether ``keys[index] == others[other]``."""
+    """Return whether ``keys[index] == others[other]``."""
     if keys.ndim == 1:
         return bool(keys[index] == others[other])
     same = True
@@ -54,7 +54,7 @@ def put(keys: Keys, index: int, others: Keys, other: int) -> None:
 def _increasing(keys: Keys) -> bool:
     increasing = True
     for index in range(1, len(keys)):
-        # No early return: so the loop is vectorised.
+        # No early return, so that the loop is vectorised.
         increasing &= less(keys, index - 1, keys, index)
     return increasing
 
@@ -185,12 +185,12 @@ def order_of(keys: Keys) -> NDArray[np.intp]:
 
 
 def is_increasing(keys: Keys) -> bool:
-    """Whether the keys are strictly increasing."""
+    """Return whether the keys are strictly increasing."""
     return bool(_increasing(keys))
 
 
 def lower_bounds(keys: Keys, wanted: Keys) -> NDArray[np.int64]:
-    """For each of `wanted` the number of `keys`, which must be sorted, that are less than it."""
+    """Return for each of `wanted` the number of `keys`, which must be sorted, that are less."""
     if keys.ndim == 1:
         return np.searchsorted(keys, wanted)
     found = np.empty(len(wanted), dtype=np.int64)
@@ -199,19 +199,19 @@ def lower_bounds(keys: Keys, wanted: Keys) -> NDArray[np.int64]:
 
 
 def subtract(keys: Keys, known: Keys) -> Keys:
-    """The keys of one increasing batch that another does not hold; the first is used up."""
+    """Return the keys of one increasing batch that are not in another; overwrites the first."""
     if len(known) > _FEW * len(keys):
         return keys[~members(known, keys)]
     return keys[: _subtract(keys, known)]
 
 
 def difference(keys: Keys, known: Keys) -> Keys:
-    """`subtract`, of a batch that others need yet."""
+    """Return `subtract` of a copy."""
     return subtract(keys.copy(), known)
 
 
 def members(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
-    """One truth value per key of `wanted`: is it among the sorted `keys`?"""
+    """Return for each key of `wanted` whether it is among the sorted `keys`."""
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.bool_)
     places = np.minimum(lower_bounds(keys, wanted), len(keys) - 1)
@@ -219,13 +219,13 @@ def members(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
 
 
 def equal_rows(keys: Keys, others: Keys) -> NDArray[np.bool_]:
-    """Key by key, whether two batches of one length are equal; `others` may also be a batch of one key."""
+    """Return key by key whether two batches of one length are equal; `others` may also be a batch of one key."""
     same: NDArray[np.bool_] = keys == others
     return same if keys.ndim == 1 else np.all(same, axis=1)
 
 
 def less_than(keys: Keys, others: Keys) -> NDArray[np.bool_]:
-    """Key by key, whether those of the first batch are less than those of another of the same length."""
+    """Return key by key whether those of the first batch are less than those of another of the same length."""
     if keys.ndim == 1:
         return keys < others
     found = np.zeros(len(keys), dtype=np.bool_)
@@ -235,7 +235,7 @@ def less_than(keys: Keys, others: Keys) -> NDArray[np.bool_]:
 
 
 def equal_neighbours(keys: Keys) -> Keys:
-    """The keys of a sorted batch that stand in it more than once."""
+    """Return the keys that a sorted batch contains more than once."""
     found: Keys = keys[1:][equal_rows(keys[1:], keys[:-1])]
     return found
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def digits_of(order: Sequence[int]) -> list[int]:
-    """How many larger things stand before each place. The things are any numbers, all different."""
+    """Return for each place the number of larger things before it. The things are any distinct numbers."""
     return [sum(earlier > thing for earlier in order[:place]) for place, thing in enumerate(order)]
 
 

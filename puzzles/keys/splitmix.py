@@ -18,7 +18,7 @@ Words = NDArray[np.uint64]
 
 
 def random_words(state: int) -> Iterator[int]:
-    """The numbers, 64 bits each, from a state on."""
+    """Yield the numbers, 64 bits each, from a state on."""
     while True:
         state = (state + STEP) & _WORD
         word = ((state ^ state >> 30) * FIRST) & _WORD

@@ -19,7 +19,7 @@ from hakoiri.puzzles.keys.splitmix import random_words
 EMPTY, WALL = "0", "5"
 COLOURS = "1234"
 SIDES = ("up", "right", "down", "left")
-#: A game has no more moves.
+#: The most moves of a game.
 MOST_MOVES = 30_000
 #: Ends a sequence.
 STOP = "-1"
@@ -59,14 +59,14 @@ class Board:
 
 
 class Tilted(NamedTuple):
-    """What a tilt does: the rows after it, and the balls that dropped, as (the hole's colour, the ball's) each."""
+    """The result of a tilt: the rows after it, and the balls that dropped, as (the hole's colour, the ball's) each."""
 
     rows: tuple[str, ...]
     dropped: list[tuple[str, str]]
 
     @property
     def score(self) -> int:
-        """How many of them dropped through a hole of their own colour."""
+        """The number of balls that dropped through a hole of their own colour."""
         return sum(hole == ball for hole, ball in self.dropped)
 
 
@@ -130,7 +130,7 @@ def _random_cell(word: int, ball: Fraction, wall: Fraction) -> str:
 
 
 def tilt(rows: Sequence[str], frame: Sequence[str], side: int) -> Tilted:
-    """The rows after a tilt: balls roll until a wall, a ball or a wall of the frame; those that reach a hole drop."""
+    """Return the rows after a tilt: balls roll up to a wall, a ball or the frame; those that reach a hole drop."""
     upright, forward = side in (0, 2), side in (0, 3)
     lines = _flipped(rows) if upright else list(rows)
     dropped: list[tuple[str, str]] = []
@@ -153,7 +153,7 @@ def _flipped(rows: Sequence[str]) -> list[str]:
 
 
 def replay(board: Board, sequence: Sequence[int]) -> Iterator[Tilted]:
-    """What each move of a sequence does."""
+    """Yield the result of each move of a sequence."""
     rows = board.rows
     for side in sequence:
         tilted = tilt(rows, board.frame, side)

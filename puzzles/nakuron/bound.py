@@ -1,12 +1,11 @@
-"""What no play of a board can exceed, proved: by which holes each ball can leave at all, and by looking ahead.
+"""A proved upper bound for the plays of a board, from the holes that each ball can reach, and by looking ahead.
 
 A ball that a tilt takes to a hole drops, and so does every other in its segment, the cells of its line between two
 walls; in a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
-So which holes a ball can ever drop through is known from walls and frame alone, and a ball that cannot drop through one
-of its own colour scores nothing. What a tilt scores and loses for good, where colours shut each other out, looking
-ahead shows: the board that may score most is tilted to all sides, again and again, each being judged by what its next
-two tilts leave. The most that any of those left may score bounds every play; where a board has scored as much already,
-it is the optimum.
+So walls and frame alone determine the holes through which a ball can ever drop, and a ball that cannot drop through one
+of its own colour scores nothing. Balls that exclude each other are found by looking ahead: the board with the greatest
+bound is tilted to all sides, again and again, and each result is bounded by its next two tilts. The greatest bound of
+the boards left bounds every play; if a board has already scored as much, it is the optimum.
 """
 
 import heapq
@@ -23,12 +22,12 @@ Cells = NDArray[np.uint8]
 Frame = NDArray[np.uint8]
 
 _WALL = int(WALL)
-#: So many cells of boards are held at once, and so many boards are tilted, at most.
+#: The most cells of boards held at once, and the most boards tilted.
 _MOST_CELLS, _MOST_BOARDS = 1 << 24, 200_000
 
 
 def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
-    """No play scores more. At most `most_boards` boards are tilted, fewer large ones; always the same ones."""
+    """Return an upper bound of all plays. Tilts at most `most_boards` boards, fewer large ones, always the same."""
     cells = np.array(list("".join(board.rows)), dtype=np.uint8)
     frame = np.array([list(side) for side in board.frame], dtype=np.uint8)
     leaving = ways_out(cells, frame)
@@ -91,7 +90,7 @@ def tilt_cells(cells: Cells, holes: Cells, side: int, after: Cells) -> int:
 
 @jit
 def _spread(cells: Cells, frame: Frame, found: Cells) -> bool:
-    """Add to the holes of each cell those that a tilt leads to, now or later; whether there was anything to add."""
+    """Add to the holes of each cell those that a tilt leads to, now or later; return whether any were added."""
     size, more = frame.shape[1], False
     for side in range(4):
         for line in range(size):
@@ -114,7 +113,7 @@ def _spread(cells: Cells, frame: Frame, found: Cells) -> bool:
 
 
 def ways_out(cells: Cells, frame: Frame) -> Cells:
-    """For each cell through holes of which colours a ball there may ever drop: bit c for colour c."""
+    """Return for each cell the colours of the holes through which a ball there may ever drop: bit c for colour c."""
     found = np.zeros_like(cells)
     while _spread(cells, frame, found):
         pass
@@ -123,7 +122,7 @@ def ways_out(cells: Cells, frame: Frame) -> Cells:
 
 @jit
 def _count(cells: Cells, leaving: Cells) -> int:
-    """How many balls may score, each by itself."""
+    """Return the number of balls that may score, each by itself."""
     count = 0
     for place in range(len(cells)):
         ball = cells[place]
@@ -133,7 +132,7 @@ def _count(cells: Cells, leaving: Cells) -> int:
 
 @jit
 def _after_one(cells: Cells, frame: Frame, leaving: Cells, after: Cells) -> int:
-    """The most that a tilt scores and the balls left after it may score, each by itself."""
+    """Return the greatest sum of a tilt's score and the number of balls after it that may score, each by itself."""
     most = 0
     for side in range(len(frame)):
         scored = tilt_cells(cells, frame[side], side, after)
@@ -144,7 +143,7 @@ def _after_one(cells: Cells, frame: Frame, leaving: Cells, after: Cells) -> int:
 
 @jit
 def _reserve(cells: Cells, frame: Frame, leaving: Cells, room: Cells) -> int:
-    """The same by two tilts: nothing scores more from here on. Nine boards looked at take no memory."""
+    """Return the bound by two tilts: nothing scores more from here on. Nine boards are examined, without allocation."""
     most = 0
     for side in range(len(frame)):
         scored = tilt_cells(cells, frame[side], side, room[0])

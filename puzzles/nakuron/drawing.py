@@ -1,4 +1,4 @@
-"""What boards of Nakuron look like: a frame with holes, walls and balls."""
+"""Pictures of Nakuron boards: a frame with holes, walls and balls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -35,7 +35,7 @@ def draw_board(board: Board) -> Picture:
 
 
 def _rolled(names: _Names, board: Board, after: Board) -> _Names:
-    """Where the balls are after the tilt that leads from `board` to `after`; nothing where none does."""
+    """Return the places of the balls after the tilt that leads from `board` to `after`; empty if there is none."""
     for side in range(len(SIDES)):
         if tilt(board.rows, board.frame, side).rows == after.rows:
             found: _Names = {}

@@ -1,7 +1,7 @@
-"""Boards of Nakuron in bit planes, and what tilting does to them: kernels whose work is the same for every board.
+"""Boards of Nakuron in bit planes, and their tilts: kernels whose work is the same for every board.
 
 A *field* is an array (3, n, 4) of uint64: bit ``column % 64`` of word ``column // 64`` of a row holds, in plane p,
-bit p of what lies there, a colour from 1 to 4 or 0 for nothing. Walls are no part of a field: they are in a `Ground`,
+bit p of the cell's colour, from 1 to 4, or 0 for an empty cell. Walls are not in the field: they are in a `Ground`,
 once for all fields of a board. 250 x 250 cells take 24 kB, and a tilt moves 256 cells with an instruction or two.
 
 All four sides are one case: a field is turned so that the balls roll up (`turn_in`), and turned back. There each
@@ -180,14 +180,14 @@ def _let_out(plane: Words, exits: Words, words: int) -> None:
 
 @jit
 def make_scratch() -> tuple[Words, Words]:
-    """What `tilt` works with: a turned field, and the steps of each ball in bits."""
+    """Return the scratch arrays of `tilt`: a turned field, and the steps of each ball in bits."""
     turned = np.zeros((PLANES, MOST_SIDE, WORDS), dtype=np.uint64)
     return turned, np.zeros((STEP_BITS, MOST_SIDE, WORDS), dtype=np.uint64)
 
 
 @jit
 def tilt(field: Words, side: int, ground: Ground, scratch: tuple[Words, Words], out: Words) -> None:
-    """Write into `out` what `field` becomes when it is tilted to `side`."""
+    """Write `field` tilted to `side` into `out`."""
     size, (turned, steps) = field.shape[1], scratch
     turn_in(field, side, turned)
     for plane in range(PLANES):
@@ -198,7 +198,7 @@ def tilt(field: Words, side: int, ground: Ground, scratch: tuple[Words, Words], 
 
 @jit
 def drops(field: Words, holes: Words) -> tuple[np.int64, np.int64]:
-    """How many balls a tilt lets out through holes of their own colour, and how many in all.
+    """Return the number of balls that a tilt drops through holes of their own colour, and the number of all it drops.
 
     `holes` (3, n, 4), unturned, has for every cell from which a ball would drop the colour of its hole.
     """

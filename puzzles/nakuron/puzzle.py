@@ -36,7 +36,7 @@ from hakoiri.puzzles.pictures.shapes import Picture
 _DIGITS, _FEWEST_DIGITS = 27, 13
 _BASE = 5
 _WORD_BITS = 64
-#: The board that a search starts from where none is given (`puzzles.nakuron.board.random_board`).
+#: The default start (`puzzles.nakuron.board.random_board`).
 _USUAL = (8, 3, 1)
 #: Cells of the boards in a chunk of games at least.
 _CELLS_PER_CHUNK = 10_000
@@ -139,7 +139,7 @@ class Nakuron(Scored):
         return ScoredMoves(successors, counts, scores[:total])
 
     def reserves(self, keys: Keys) -> Scores:
-        """How many balls lie on each board."""
+        """Return the number of balls on each board."""
         words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words).copy()
         found = np.zeros(len(keys), dtype=np.int64)
         for _ in range(_DIGITS):
@@ -181,7 +181,7 @@ class Nakuron(Scored):
         return Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
 
     def _tilts_between(self, before: Key, after: Key) -> list[tuple[int, int]]:
-        """What each tilt that leads from one board to the other scores, and its side, less than 0."""
+        """Return the score and the negative side of each tilt that leads from one board to the other."""
         tilts = [tilt(self.rows_of(before), self.board.frame, side) for side in range(len(SIDES))]
         wanted = self.rows_of(after)
         return [(tilted.score, -side) for side, tilted in enumerate(tilts) if tilted.rows == wanted]
@@ -205,7 +205,7 @@ class Nakuron(Scored):
         return "/".join(self.rows_of(key))
 
     def describe_move(self, before: Key, after: Key) -> str:
-        """Where the box is tilted, and what it scores: ``"right, 3 of 5"``."""
+        """Return the side of a tilt, and its score: ``"right, 3 of 5"``."""
         rows, wanted = self.rows_of(before), self.rows_of(after)
         for side, name in enumerate(SIDES):
             tilted = tilt(rows, self.board.frame, side)

@@ -1,4 +1,4 @@
-"""Files opened once, checked by their descriptor, and read from it: nobody can exchange them in between.
+"""Files opened once, checked by their descriptor, and read from it: they cannot be exchanged in between.
 
 A file is owned if it, and every directory on the way to it, belongs to this user or to root and cannot be written by
 others. A directory in which only owners can rename entries (the sticky bit of ``/tmp``) may be written by others.
@@ -87,7 +87,7 @@ def _require_owned(found: os.stat_result, path: Path) -> None:
 
 @cache
 def _is_private(group: int) -> bool:
-    """Whether this user, or root, is the only member of a group, as where each user has a group of his own."""
+    """Return whether this user, or root, is the only member of a group, as with a private group per user."""
     with suppress(KeyError):
         user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
         return group == 0 or (found.gr_name == user and set(found.gr_mem) <= {user})

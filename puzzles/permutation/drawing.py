@@ -1,4 +1,4 @@
-"""What orders of numbered things look like: tiles on a board, pancakes on a plate, tokens on a ring."""
+"""Pictures of orders of numbered things: tiles on a board, pancakes on a plate, tokens on a ring."""
 
 import math
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ _BLOCK = 1024
 
 
 class _Stacks(Numbered, Sized):
-    """What both puzzles share. A move reverses the upper `least` pancakes, or more."""
+    """The base of both puzzles. A move reverses the upper `least` pancakes, or more."""
 
     undirected = paired = True
     # The moves do not depend on the names of the sizes, so any stack can be called the ordered one.
@@ -59,7 +59,7 @@ class _Stacks(Numbered, Sized):
 
     @abstractmethod
     def _count(self) -> int:
-        """How many stacks there are."""
+        """Return the number of stacks."""
 
     @abstractmethod
     def _turned(self, upper: Stack) -> Stack:
@@ -84,7 +84,7 @@ class _Stacks(Numbered, Sized):
         return " ".join(map(str, self.unpack(key)))
 
     def describe_move(self, before: Key, after: Key) -> str:
-        """How many pancakes are turned over, e.g. ``"reverse 3"``."""
+        """Return the number of pancakes turned over, e.g. ``"reverse 3"``."""
         pairs = enumerate(zip(self.unpack(before), self.unpack(after), strict=True), 1)
         return f"reverse {max(place for place, (old, new) in pairs if old != new)}"
 
@@ -158,7 +158,7 @@ class BurntPancakes(_Stacks):
 
 
 class Tables(NamedTuple):
-    """What the kernels know of stacks of n pancakes; m of them, at most eight, have tables.
+    """The tables of the kernels for stacks of n pancakes; m of them, at most eight, have tables.
 
     To turn over the upper k changes only the digits of the first k places. For k up to m the outcome stands in a table.
     For more: if u of the upper k are larger than the pancake at place i, of which e, its digit, stand above it, then it
@@ -194,7 +194,7 @@ def tables_of(n: int) -> Tables:
 
 
 def turned_sides(n: int) -> _Numbers:
-    """Of shape (2**n, n): each `sides` after turning over 1, 2, ..., n."""
+    """Return, of shape (2**n, n), each `sides` after turning over 1, 2, ..., n."""
     sides = np.arange(1 << n)
     turned = np.empty((1 << n, n), dtype=np.uint16)
     for k in range(1, n + 1):

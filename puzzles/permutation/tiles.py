@@ -217,7 +217,7 @@ class Tiles(Numbered, Sized):
         return number_of([-tile for tile in reversed(order)]) // 2 * self._cells + blank
 
     def _has_parity(self, board: list[int]) -> bool:
-        """Whether slides lead from the solved board to this one, in the cells and tiles of keys."""
+        """Return whether slides lead from the solved board to this one, in the cells and tiles of keys."""
         return self._parity([tile for tile in board if tile]) == self._wanted_parity(board.index(0))
 
     def _wanted_parity(self, blank: int) -> int:

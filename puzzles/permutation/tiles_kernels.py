@@ -24,7 +24,7 @@ _DIGIT_BITS = 4
 
 
 class Tables(NamedTuple):
-    """What the kernel knows of a board.
+    """The tables of a board for the kernel.
 
     `low`, `middle`, `high` have the words of the digits of the last eight tiles, of the four before and of the others.
     `cells` has for each cell of the blank whether it can move back or ahead in its line, back or ahead by a line (four
@@ -84,7 +84,7 @@ def _digit_words(begin: int, radices: list[int], parity_bit: int) -> _Numbers:
 
 
 def _window_changes(length: int, worth: list[int]) -> _Numbers:
-    """What a slide across lines adds to a key: first all slides of the blank back by a line, then all ahead.
+    """Return the change of a key by a slide across lines: first all slides of the blank back by a line, then all ahead.
 
     For either, the windows in the order of their first tiles, each with all contents. `worth[i]` is that of d[i].
     """
@@ -116,7 +116,7 @@ def expand_keys(keys: Keys, tables: Tables, length: int, room: Keys, counts: Cou
     `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
     """
     low, middle, high, cells, changes = tables
-    # Numbers without a sign: numba asks of others whether they are counted from the end. 3.2 ns a key instead of 5.7.
+    # Unsigned numbers: numba checks signed indices for negative values. 3.2 ns a key instead of 5.7.
     one = np.uint64(1)
     number_of_cells = np.uint64(len(cells))
     # Exact for numbers below `span`, which has at most 19 bits: a division by multiplication.

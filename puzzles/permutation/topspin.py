@@ -126,7 +126,7 @@ def _from_token_1(ring: Ring) -> Ring:
 
 
 class _Tables(NamedTuple):
-    """What the kernel knows of the rings of n tokens; m of the n-1 after token 1, at most eight, have tables.
+    """The kernel's tables for rings of n tokens; m of the n-1 after token 1, at most eight, have tables.
 
     Of each order of the first m tokens `ranks` has which of the m it is, 0 the least, and `digits` its digits, place by
     place in four bits each, place 0 lowest. A row of `moves` tells for each place from which place its token comes;

@@ -1,1 +1,1 @@
-"""What configurations look like: pictures as plain data, for whoever draws them."""
+"""Pictures of configurations as plain data, independent of the program that draws them."""

@@ -1,4 +1,4 @@
-"""Pieces on a board of cells: which piece is which along a path, and what the boards look like.
+"""Pieces on a board of cells: their identities along a path, and pictures of the boards.
 
 A cell is row * columns + column.
 """
@@ -81,7 +81,7 @@ def _with_ends(part: Part, ends: Mapping[str, bool]) -> Part:
 
 
 def _neighbours(boards: Sequence[Lettered], columns: int) -> dict[str, set[str]]:
-    """Which pieces share an edge on some board."""
+    """Return the pieces that share an edge with each piece on some board."""
     found: dict[str, set[str]] = {letter: set() for letter in boards[0]}
     for board in boards:
         of_cell = {cell: letter for letter, piece in board.items() for cell in piece}

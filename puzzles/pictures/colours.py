@@ -1,4 +1,4 @@
-"""Colours that can be told apart, also by those who see fewer of them."""
+"""Colours that can be told apart, also with colour blindness."""
 
 import colorsys
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ DISTINCT = (
 #: Points of viridis, which grows lighter evenly (van der Walt and Smith, 2015); without its darkest end.
 _SCALE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 _WHITE = "#ffffff"
-#: The golden angle, as a part of the circle of hues: what follows never lies close.
+#: The golden angle, as a part of the circle of hues: consecutive hues are never close.
 _GOLDEN = 0.381966
 
 
@@ -35,13 +35,13 @@ def scale(number: int, count: int) -> str:
 
 
 def ink(fill: str) -> str:
-    """Black or white, whichever is read more easily on this ground (contrast as WCAG 2 defines it)."""
+    """Return black or white, whichever has more contrast with this ground (contrast as WCAG 2 defines it)."""
     light = luminance(fill)
     return INK if (light + 0.05) / (luminance(INK) + 0.05) > 1.05 / (light + 0.05) else _WHITE
 
 
 def luminance(colour: str) -> float:
-    """How bright it is, 0 to 1."""
+    """Return the luminance of a colour, 0 to 1."""
     linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour))
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 

@@ -6,7 +6,7 @@ the same too, it has only been moved, and a film may let it glide.
 
 from typing import NamedTuple
 
-#: Text on a part is so dark, lines are so dark, empty ground is so light.
+#: Colours of text on a part, of lines, and of empty ground.
 INK, EDGE, GROUND = "#1b1b1b", "#4a4a4a", "#efebe3"
 
 
@@ -65,7 +65,7 @@ Shape = Rectangle | Circle | Polygon | Line | Label
 
 
 class Part(NamedTuple):
-    """What moves as one piece: shapes beside each other, their (0, 0) at `x`, `y` of the picture."""
+    """A piece that moves as a whole: shapes, with their (0, 0) at `x`, `y` of the picture."""
 
     name: str
     shapes: tuple[Shape, ...]

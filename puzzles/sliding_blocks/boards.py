@@ -73,7 +73,7 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether a text is the one-line form of a square board, row after row."""
+    """Return whether a text is the one-line form of a square board, row after row."""
     return "/" not in text and len(text) in _SQUARES
 
 
@@ -86,7 +86,7 @@ def _unfolded(text: str) -> str:
 
 
 class ParsedBoard(NamedTuple):
-    """What a text says of a board: its pieces, each in reading order of its first cell, and what else is marked."""
+    """The content of a board's text: its pieces, each in reading order of its first cell, and other marks."""
 
     rows: int
     columns: int

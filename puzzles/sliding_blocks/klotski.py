@@ -50,7 +50,7 @@ _UNITS = [Standing(3, corner) for corner in PLACES[3]]
 
 
 class Klotski(Blocks):
-    """Option `metric`: what counts as one move of one piece.
+    """Option `metric`: the definition of one move of one piece.
 
     ``unit`` is one step (the paper's choice), ``straight`` any distance in one direction, ``finger`` any way at all.
     """
@@ -80,7 +80,7 @@ class Klotski(Blocks):
         )
 
     def _stands(self, keys: Keys, wish: Standing) -> Mask:
-        """Whether a piece of this kind, or a blank, stands there."""
+        """Return for each key whether a piece of this kind, or a blank, is there."""
         places = [keys >> (28 - 4 * slot) & 15 for slot in range(len(SLOTS))]
         if wish in _PLACE_OF and wish.kind != _UNITS[0].kind:
             there = [places[slot] == _PLACE_OF[wish] for slot, shape in enumerate(SLOTS) if shape == wish.kind]

@@ -125,7 +125,7 @@ class Pieces:
         return shape_name(shape_of(cells, self.columns))
 
     def amount(self, kind: int) -> str:
-        """How many of a kind there are, for people."""
+        """Return the number of pieces of a kind, in words."""
         total, plural = self.counts[kind], "s" if self.counts[kind] != 1 else ""
         if kind == self.blank:
             return f"{total} empty cell{plural}"
@@ -166,7 +166,7 @@ class Pieces:
         return self.free.difference(*map(self._cells.__getitem__, pieces))
 
     def fit(self, pieces: Collection[Standing]) -> bool:
-        """Whether pieces stand on the board, side by side."""
+        """Return whether pieces are on the board and do not overlap."""
         if not all(piece in self._cells for piece in pieces):
             return False
         taken = [cell for piece in pieces for cell in self._cells[piece]]
@@ -175,11 +175,11 @@ class Pieces:
     # Moves
 
     def on_one_line(self, piece: Standing, other: Standing) -> bool:
-        """Whether two pieces are of one kind, and no axis keeps the one from the other's place."""
+        """Return whether two pieces are of one kind, and the axis lets one reach the other's place."""
         return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
 
     def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
-        """Where up to `longest` steps in one direction bring `piece`, whose own cells are among the `free` ones."""
+        """Return the places of `piece` after up to `longest` steps in one direction; `free` cells include its own."""
         found = []
         for direction in range(len(DIRECTIONS)):
             target = piece
@@ -191,7 +191,7 @@ class Pieces:
         return found
 
     def reach(self, piece: Standing, free: Cells) -> dict[Standing, Standing | None]:
-        """Every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
+        """Return every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
         before: dict[Standing, Standing | None] = {piece: None}
         queue = deque([piece])
         while queue:
@@ -220,7 +220,7 @@ class Pieces:
 
 
 class Blocks(Puzzle):
-    """What puzzles of sliding blocks share: boards as text, and moves by the reference rules.
+    """The base of puzzles of sliding blocks: boards as text, and moves by the reference rules.
 
     Option `metric`: ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all.
     """
@@ -246,7 +246,7 @@ class Blocks(Puzzle):
         return found
 
     def _targets(self, piece: Standing, free: Cells) -> list[Standing]:
-        """Where one move can bring `piece`, whose own cells are among the `free` ones."""
+        """Return the places to which one move can bring `piece`; `free` cells include its own."""
         if self.parameters["metric"] == "finger":
             return [target for target in self.pieces.reach(piece, free) if target != piece]
         longest = 1 if self.parameters["metric"] == "unit" else max(self.pieces.rows, self.pieces.columns)

@@ -92,7 +92,7 @@ def first_symbol(
 
 @jit
 def make_walk() -> Words:
-    """What `walk_pieces` writes to."""
+    """Return the array that `walk_pieces` writes to."""
     return np.zeros((_CELLS + 1, 7), dtype=np.uint64)
 
 

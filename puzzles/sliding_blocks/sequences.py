@@ -4,12 +4,12 @@ from math import factorial
 
 from hakoiri.puzzles.keys.layout import Key
 
-#: How many symbols of each kind a sequence has.
+#: The number of symbols of each kind in a sequence.
 Amounts = tuple[int, ...]
 
 
 def count_sequences(amounts: Amounts) -> int:
-    """How many sequences of these symbols there are."""
+    """Return the number of sequences of these symbols."""
     ways = factorial(sum(amounts))
     for amount in amounts:
         ways //= factorial(amount)

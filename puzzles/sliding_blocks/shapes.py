@@ -1,4 +1,4 @@
-"""The shapes of pieces; and which pieces are bound to an axis, as the cars of Rush Hour are."""
+"""The shapes of pieces, and axes to which pieces are bound, as the cars of Rush Hour are."""
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
@@ -42,7 +42,7 @@ def extent_of(shape: Shape) -> tuple[int, int]:
 
 
 class Axes(NamedTuple):
-    """Which pieces are bound: all long ones `by_length`, or those with the `letters` to what each letter says."""
+    """The bound pieces: all long ones `by_length`, or those with the `letters`, each to its axis."""
 
     by_length: bool = False
     letters: Mapping[str, str] = MappingProxyType({})
@@ -58,12 +58,12 @@ class Axes(NamedTuple):
 
 
 def directions_along(axis: str) -> Collection[int]:
-    """Where a piece on an axis may go: places among `DIRECTIONS`."""
+    """Return the directions of a piece on an axis: indices of `DIRECTIONS`."""
     return _ALONG[axis]
 
 
 def along(axis: str, corner: Corner, other: Corner) -> bool:
-    """Whether a piece on an axis may get from one corner to another, as far as the axis lets it."""
+    """Return whether the axis lets a piece get from one corner to another."""
     return axis == "" or corner[axis == COLUMN] == other[axis == COLUMN]
 
 
@@ -94,6 +94,6 @@ def parse_axes(start: ParsedBoard, text: str) -> Axes:
 
 
 def render_axes(axes: Axes) -> str:
-    """The one text of what `parse_axes` reads."""
+    """Return the canonical text of axes, the inverse of `parse_axes`."""
     letters = (f"{letter}:{axis}" for letter, axis in sorted(axes.letters.items()))
     return BY_LENGTH if axes.by_length else ",".join(letters)

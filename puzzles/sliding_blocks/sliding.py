@@ -107,7 +107,7 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"{self.name} option {option}={text}: {error}") from None
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
-        """The letters of the distinct pieces; where there are none, the option is no parameter at all."""
+        """Return the letters of the distinct pieces; if there are none, the option is dropped from the parameters."""
         if not (text := self.parameters.pop("distinct").strip()):
             return frozenset()
         with self._naming("distinct", text):
@@ -116,7 +116,7 @@ class Sliding(Blocks, Dealt, Family):
         return letters
 
     def _axes(self, board: ParsedBoard) -> Axes:
-        """Which pieces are bound; where none are, the option is no parameter at all."""
+        """Return the bound pieces; if there are none, the option is dropped from the parameters."""
         if not (text := self.parameters.pop("axis").strip()):
             return Axes()
         with self._naming("axis", text):
@@ -125,7 +125,7 @@ class Sliding(Blocks, Dealt, Family):
         return axes
 
     def _goal(self, board: ParsedBoard, one_line: bool) -> Wishes:
-        """What is wanted, and pinned as a board; of a board of Rush Hour in one line that its car A gets out."""
+        """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car A."""
         text, wishes = self.parameters["goal"].strip(), Wishes()
         if not text and "axis" in self.parameters and one_line:
             text = exit_of(board, self.pieces)
@@ -159,7 +159,7 @@ class Sliding(Blocks, Dealt, Family):
         raise _needs_a_board("none is given")
 
     def is_goal(self, keys: Keys) -> Mask:
-        """All that the goal asks for is there; never without a goal."""
+        """Return whether everything in the goal is in place; never without a goal."""
         found = np.zeros(len(keys), dtype=np.bool_)
         if self.parameters["goal"]:
             sliding_kernels.find_goals(keys, self._wanted, len(self._wishes), self._tables, found)
@@ -235,7 +235,7 @@ class Sliding(Blocks, Dealt, Family):
         return standing
 
     def _may_lead_to_goals(self, standing: list[Standing]) -> bool:
-        """Whether there is a piece for each that the goal wants, on the line of its axis."""
+        """Return whether there is a piece for each one in the goal, on the line of its axis."""
         return all(
             wish.kind == self.pieces.blank or any(self.pieces.on_one_line(piece, wish) for piece in standing)
             for wish in self._wishes

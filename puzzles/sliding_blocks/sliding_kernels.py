@@ -21,9 +21,9 @@ from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
 from hakoiri.puzzles.sliding_blocks.tables import Tables, Words
 
 METRICS = ("unit", "straight", "finger")
-#: What `expand_keys` returns where the room does not suffice.
+#: The result of `expand_keys` if the room does not suffice.
 OVERFLOW = -1
-#: What is wanted at a cell of a goal that may hold anything.
+#: The value for a cell of a goal that may hold anything.
 ANY = -1
 
 _UNIT_METRIC, _STRAIGHT_METRIC = 0, 1
@@ -178,7 +178,9 @@ def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: Tables, found: 
 
 
 def make_stack(tables: Tables) -> Words:
-    """Where `list_keys` begins: per depth of its walk the free cells, the state, the next symbol and the key so far."""
+    """Return the first stack of `list_keys`: per depth of its walk the free cells, state, next symbol, and key so
+    far.
+    """
     stack = np.zeros((MOST_CELLS + 2, 5), dtype=np.uint64)
     stack[0, :2] = tables.geometry[0], first_state(tables.before, tables.strides)
     return stack
@@ -186,7 +188,7 @@ def make_stack(tables: Tables) -> Words:
 
 @jit
 def _is_left(keys: Keys, before: Words, place: np.uint64) -> bool:
-    """Whether any sequence begins with the symbol of this entry."""
+    """Return whether any sequence begins with the symbol of this entry."""
     low, high = entry(keys, before, place)
     more_low, more_high = entry(keys, before, place + np.uint64(1))
     left: bool = low != more_low or high != more_high
@@ -195,7 +197,7 @@ def _is_left(keys: Keys, before: Words, place: np.uint64) -> bool:
 
 @jit
 def _large_kinds(masks: Words) -> int:
-    """How many kinds have more than one cell; they come first."""
+    """Return the number of kinds with more than one cell; they come first."""
     large = 0
     for symbol in range(len(masks)):
         for cell in range(MOST_CELLS):
@@ -206,7 +208,7 @@ def _large_kinds(masks: Words) -> int:
 
 @jit
 def _can_be_filled(keys: Keys, rest: np.uint64, state: np.uint64, large: Words, before: Words) -> bool:
-    """Whether each kind of large pieces that is left has at least one place among the free cells."""
+    """Return whether each kind of large pieces left has at least one place among the free cells."""
     for symbol in range(len(large)):
         free = rest * np.uint64(_is_left(keys, before, state + np.uint64(symbol)))
         while free != 0:
@@ -221,9 +223,9 @@ def _can_be_filled(keys: Keys, rest: np.uint64, state: np.uint64, large: Words, 
 
 @jit
 def list_keys(stack: Words, tables: Tables, room: Keys) -> int:
-    """Go on listing all configurations in increasing order until `room` is full; return how many were written.
+    """Continue listing all configurations in increasing order until `room` is full; return the number written.
 
-    The stack of `make_stack` holds where the walk stands; its last row has the depth.
+    The stack of `make_stack` holds the state of the walk; its last row has the depth.
     """
     masks, before, strides, _ = tables
     one, large = np.uint64(1), masks[: _large_kinds(masks)]

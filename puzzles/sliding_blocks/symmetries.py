@@ -1,4 +1,4 @@
-"""Symmetries of sliding blocks: tables of what becomes of each kind of piece at each cell.
+"""Symmetries of sliding blocks: tables of the image of each kind of piece at each cell.
 
 ``[kind, first cell]`` is `MOST_CELLS` times the kind of the image, plus its first cell.
 """
@@ -12,7 +12,7 @@ from hakoiri.puzzles.sliding_blocks.tables import Words
 
 
 def reflections(pieces: Pieces) -> list[Words]:
-    """Those that the board has of left to right, upside down, and both."""
+    """Return the reflections that the board has: left to right, upside down, and both."""
     tables = (images_by(pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
     return [table for table in tables if table is not None]
 
@@ -32,7 +32,7 @@ def exchanges(pieces: Pieces) -> list[Words]:
 
 
 def images_by(pieces: Pieces, across: bool, down: bool) -> Words | None:
-    """Of pieces reflected left to right if `across`, upside down if `down`; ``None`` if walls or pieces are not so."""
+    """Return images of pieces reflected left to right if `across`, upside down if `down`; ``None`` if asymmetric."""
 
     def mirrored(cell: Cell) -> Cell:
         row, column = divmod(cell, pieces.columns)

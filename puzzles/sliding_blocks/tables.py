@@ -25,7 +25,7 @@ from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
 from hakoiri.puzzles.sliding_blocks.sequences import count_sequences
 from hakoiri.puzzles.sliding_blocks.shapes import directions_along
 
-#: No table has more numbers of 64 bits: 128 MiB.
+#: The most numbers of 64 bits in a table: 128 MiB.
 _MOST_ENTRIES = 1 << 24
 _WORD = (1 << 64) - 1
 
@@ -33,7 +33,7 @@ Words = NDArray[np.uint64]
 
 
 class Tables(NamedTuple):
-    """What the kernels know of a board. The last symbol is the blank."""
+    """The tables of a board for the kernels. The last symbol is the blank."""
 
     #: (symbols, 64): the cells of a piece by its first cell; 0 where it does not fit on the board.
     masks: Words
@@ -46,7 +46,7 @@ class Tables(NamedTuple):
 
 
 def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
-    """(symbols, 4): from which cells no piece goes up, right, down, left: those at that edge, or off its axis all."""
+    """Return (symbols, 4): cells from which no piece goes up, right, down, left: that edge, or all off its axis."""
     board = range(rows * columns)
     ends = (
         [cell for cell in board if cell < columns],

@@ -1,4 +1,4 @@
-"""What a user asks of a board: its goal, and which pieces are distinct."""
+"""A user's wishes for a board: its goal, and its distinct pieces."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ Wishes = frozenset[Standing]
 
 
 def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
-    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
+    """Parse a goal: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
 
     Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
     """
@@ -71,7 +71,7 @@ def exit_of(start: ParsedBoard, pieces: Pieces) -> str:
 
 
 def goal_board(pieces: Pieces, text: str) -> Wishes:
-    """What a board with ``*`` for anything asks for."""
+    """Return the pieces and blanks of a goal board with ``*`` for anything."""
     goal = parse_board(text, with_anything=True)
     check_walls(pieces, goal)
     wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]

@@ -63,7 +63,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def has_blanks(text: str) -> bool:
-    """Whether a text is a position, not a deal."""
+    """Return whether a text is a position, not a deal."""
     return any(BLANK in row for row in rows_of(text))
 
 
@@ -133,7 +133,7 @@ def random_deal(cards: int, seed: int, number: int) -> list[Card]:
 
 
 def grown(deal: Sequence[Card], word: int) -> list[Card]:
-    """A deal of one rank more: the new cards lie in a new last column, in an order that `word` decides."""
+    """Return a deal of one rank more: the new cards are in a new last column, in an order that `word` determines."""
     ranks, suits = len(deal) // SUITS, list(range(SUITS))
     larger = [card // ranks * (ranks + 1) + card % ranks for card in deal]
     rows = []
@@ -145,7 +145,7 @@ def grown(deal: Sequence[Card], word: int) -> list[Card]:
 
 @dataclass(frozen=True)
 class Placing:
-    """Where the cards of a field are, as one key: of each card its place among the cells that earlier cards have left.
+    """The packing of a field's cards as a key: the index of each card's cell among those left by earlier cards.
 
     The field has four rows of n cells, each of the four suits n - 1 cards, and four cells are blank. Card i, of
     4 (n - 1), has 4 n - i cells to choose from, so its field is just wide enough for 4 n - i - 1. Fields lie side by

@@ -42,7 +42,7 @@ class Gap(Solitaire):
         return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(1, self.columns)]
 
     def grown(self, deal: str, word: int) -> str:
-        """The new cards lie in a new last column."""
+        """Return a deal of one rank more: the new cards are in a new last column."""
         return self.sized(self.size + 1).text_of_deal(grown(self.parse_deal(deal), word))
 
     def describe_move(self, before: Key, after: Key) -> str:

@@ -1,4 +1,4 @@
-"""What Gap and Superpuzz share: a field of cards as a key, its text, and the moves into blanks."""
+"""The base of Gap and Superpuzz: a field of cards as a key, its text, and the moves into blanks."""
 
 import re
 from abc import abstractmethod
@@ -27,9 +27,9 @@ from hakoiri.puzzles.solitaires.cards import (
 )
 from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 
-#: The deal that a search starts from where none is given: the first of this seed.
+#: The default start: the first deal of this seed.
 USUAL_SEED = 1
-#: What a field looks like.
+#: The colours and sizes of a field.
 _WIDTH, _HEIGHT, _GAP, _MARGIN = 44, 56, 4, 8
 _TABLE, _CARD, _HOLE = "#dfe8e0", "#ffffff", "#cfdad1"
 #: One colour for each suit, dark enough to be read on white; and its sign, where the suits have letters.
@@ -110,7 +110,7 @@ class Solitaire(Dealt, Reversible):
         return [card for card in cards if card is not None]
 
     def _other_size(self, rows: list[list[str]]) -> list[Step]:
-        """What helps where the text is a whole deal of another size."""
+        """Return the step that helps if the text is a whole deal of another size."""
         widths = {len(row) for row in rows}
         if len(rows) == SUITS and len(widths) == 1 and (width := widths.pop()) != self.columns:
             return [Step("give", "option", f"{self.size_option}={width}")]
@@ -172,7 +172,7 @@ class Solitaire(Dealt, Reversible):
         return [self.placing.pack(moved(places, card, blank)) for card in cards for blank in sorted(blanks)]
 
     def _may_have_moved(self, places: list[int], card: int) -> bool:
-        """Whether a card stands where it could have gone to."""
+        """Return whether a card is in a place to which it could have moved."""
         row, column = divmod(places[card], self.columns)
         suit, rank = divmod(card, self.suit_size)
         if column == 0:
@@ -195,9 +195,9 @@ class Solitaire(Dealt, Reversible):
         return found
 
     def read_moves(self, text: str) -> list[Move]:
-        """The moves that a text tells in the words of `describe_moves`; brackets, commas and arrows may be left out.
+        """Return the moves of a text in the words of `describe_moves`; brackets, commas and arrows may be left out.
 
-        Raises `ConfigurationError` that names the first move that is against the rules.
+        Raises `ConfigurationError` that names the first illegal move.
         """
         places, holes, found = self.placing.unpack(self.start), self.named_holes(), list[Move]()
         words = re.findall(r"\w+|\.\.", text)

@@ -1,4 +1,4 @@
-"""The star {n/2}: its points and lines, how it looks, and which rearrangements of its points change nothing.
+"""The star {n/2}: its points and lines, its picture, and its symmetries.
 
 n tips lie on a circle, and a line joins each tip to the next but one. Neighbouring lines cross, n times, so a line has
 four points: with tips o and crossings q numbered clockwise from the top, line i is o[i], q[i], q[i+1], o[i+2] (all
@@ -57,7 +57,7 @@ class Star:
 
     @property
     def total(self) -> int:
-        """What the numbers of each line add up to: 1 to 2n on every point make n (2n + 1), and lines count it twice."""
+        """The sum of each line: 1 to 2n on every point make n (2n + 1), and lines count it twice."""
         return 4 * self.tips + 2
 
     def symmetries(self) -> list[Permutation]:
@@ -160,7 +160,7 @@ def draw(star: Star, numbers: list[int]) -> str:
 
 
 def _fits(star: Star, height: int) -> bool:
-    """Whether each row of points has its own line and no two numbers of it touch."""
+    """Return whether each row of points has its own line and no two numbers of it touch."""
     rows = [[_cell(height, star.places[point]) for point in row] for row in star.rows]
     apart = all(right[0] - left[0] >= _LEAST_COLUMNS for row in rows for left, right in pairwise(row))
     return apart and len({row[0][1] for row in rows}) == len(rows)

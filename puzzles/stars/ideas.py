@@ -116,7 +116,7 @@ def table_of(steps: list[list[Check]]) -> NDArray[np.int64]:
 
 
 def places(numbers: list[int], step: list[Check], number: int, total: int) -> list[int] | None:
-    """`numbers` after a step that chooses `number`; ``None`` if a check fails. In plain Python, for the kernel."""
+    """Return `numbers` after a step that chooses `number`; ``None`` if a check fails. The kernel's reference."""
     found = list(numbers)
     for kind, *points in step:
         unused = {*range(1, len(found) + 1)} - {*found}

@@ -96,7 +96,7 @@ def _step(
     checks: NDArray[np.int64], numbers: NDArray[np.int64], chosen: int, total: int, unused: np.uint64,
     reverse: np.uint64,
 ) -> tuple[int, np.uint64, np.uint64]:  # fmt: skip
-    """How many numbers a step places, 0 if a check fails, and what is unused then, also in reverse."""
+    """Return how many numbers a step places, 0 if a check fails, and the unused numbers then, also in reverse."""
     placed = 0
     for place in range(len(checks)):
         kind, first, second = checks[place, 0], checks[place, 1], checks[place, 2]
@@ -175,7 +175,7 @@ def _choices(
 def walk_ring(
     roots: Placings, level: int, end: int, orders: NDArray[np.int64], most: int
 ) -> tuple[Placings, NDArray[np.int64], int]:
-    """The same as `walk_steps`, by the steps of `orders` (`puzzles.stars.orders.table`), one for each level."""
+    """Walk as `walk_steps` does, by the steps of `orders` (`puzzles.stars.orders.table`), one for each level."""
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0
@@ -194,7 +194,7 @@ def walk_ring(
 def _below_ring(
     root: NDArray[np.uint8], level: int, end: int, steps: NDArray[np.int64], most: int, found: Placings, count: int
 ) -> tuple[Placings, int, int]:
-    """The same as `_below_steps`."""
+    """Walk one root as `_below_steps` does."""
     total, nodes, here = 2 * len(root) + 2, 0, level
     numbers = root.astype(np.int64)
     # By level: the numbers that are left to choose, and the unused ones before the step.

@@ -1,4 +1,4 @@
-"""In which order the fastest strategy places the numbers of a magic star, as tables for its kernel.
+"""The order in which the fastest strategy places the numbers of a magic star, as tables for its kernel.
 
 `ring_orders`: the lines one after the other around the ring, each next to those that are done, so that every line is
 completed by two new numbers, of which one is chosen and the other follows. It is broken up by where the number 1
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
     @property
     def numbers(self) -> int:
-        """How many numbers it places."""
+        """The number of numbers that it places."""
         return 1 if self.forced == NONE else 2
 
     def row(self) -> list[int]:

@@ -29,13 +29,13 @@ from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
 
-#: What looks like a turn, of this puzzle or another.
+#: The form of a turn, of this puzzle or another.
 _TURN = re.compile(r"[A-Za-z]w?[2'\d]*")
 _EXAMPLE = "R U R'"
 
 
 class Twisty(Numbered):
-    """What the puzzles share: they define their `pieces` and `turns`."""
+    """The base of these puzzles, which define their `pieces` and `turns`."""
 
     undirected = paired = True
     # Renaming the stickers makes any configuration the solved one.
@@ -186,7 +186,7 @@ class Twisty(Numbered):
         return key
 
     def _pieces_in(self, colours: str) -> tuple[tuple[int, ...], list[int]]:
-        """Which piece is in each exchanged place, and the twist of the piece in each moving place."""
+        """Return the piece in each exchanged place, and the twist of the piece in each moving place."""
         exchanged, names = len(self.pieces.exchanged), list(self.pieces.moving)
         order: list[int] = []
         twists = []
@@ -209,7 +209,7 @@ class Twisty(Numbered):
         return tuple(order[:exchanged]), twists
 
     def _tables(self) -> tuple[_Table, _Table]:
-        """What each turn makes of each order, times the number of twists, and of each twist."""
+        """Return for each turn the order after each order, times the number of twists, and the twist after each."""
         orders: _Numbers = np.array(self._orders)
         twists = self._all_twists()
         exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
@@ -234,7 +234,7 @@ class Twisty(Numbered):
         return found
 
     def _carried(self, turn: Turn) -> tuple[list[int], list[int]]:
-        """From which place the piece of each moving place comes, and by how much it twists on the way."""
+        """Return the place from which the piece of each moving place comes, and its twist on the way."""
         sources, added = [], []
         for place in self._places:
             came_from = turn[place[0]]
@@ -250,7 +250,7 @@ def _seen(colours: str, place: Place) -> str:
 
 
 def _like(colours: str, piece: str, anything: str) -> bool:
-    """Whether colours, some of which may be `anything`, are those of a piece."""
+    """Return whether colours, some of which may be `anything`, are those of a piece."""
     return all(colour in (own, anything) for colour, own in zip(colours, piece, strict=True))
 
 

@@ -74,7 +74,7 @@ def _times(factor: int, vector: _Vector) -> _Vector:
 
 
 def _spots() -> list[_Vector]:
-    """Where each sticker is: 2 from the middle of the cube towards its face, 1 along the face both ways."""
+    """Return each sticker's position: 2 from the middle of the cube towards its face, 1 along the face both ways."""
     return [
         _sum(_times(2, out), _times(column, right), _times(row, down))
         for out, right, down in _FACES.values()

@@ -69,7 +69,7 @@ def draw_pyraminx(faces: Mapping[str, str]) -> Picture:
 
 
 def _shrunk(corners: tuple[_Point, _Point, _Point]) -> tuple[_Point, _Point, _Point]:
-    """The same face a little smaller, so that it does not touch its neighbours."""
+    """Return the face a little smaller, so that it does not touch its neighbours."""
     x, y = (sum(values) / 3 for values in zip(*corners, strict=True))
     first, second, third = ((x + (px - x) * _SHRUNK, y + (py - y) * _SHRUNK) for px, py in corners)
     return first, second, third

@@ -1,4 +1,4 @@
-"""What a puzzle whose parts are turned consists of: stickers by number, the places of its pieces, and turns."""
+"""The structure of a puzzle whose parts are turned: stickers by number, the places of its pieces, and turns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Pieces:
 
     @property
     def orders(self) -> list[tuple[int, ...]]:
-        """Which piece is in each exchanged place, every possible order, in lexicographic order."""
+        """Return every possible order of the pieces in the exchanged places, in lexicographic order."""
         found = permutations(range(len(self.exchanged)))
         return [order for order in found if not self.even or _is_even(order)]
 

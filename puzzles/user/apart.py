@@ -6,19 +6,19 @@ raised instead, for whoever starts the same program again in a process of its ow
 
 
 class StartAgain(BaseException):
-    """A file of a user was about to be executed in a process that must outlive it."""
+    """A user's file was about to be executed in a process that must outlive it."""
 
 
 _preferred = False
 
 
 def prefer(wanted: bool) -> None:
-    """Say whether this process must outlive what it executes."""
+    """Set whether this process must outlive the code that it executes."""
     global _preferred  # noqa: PLW0603
     _preferred = wanted
 
 
 def require() -> None:
-    """Return where a file of a user may be executed; else raise `StartAgain`."""
+    """Return if a user's file may be executed here; else raise `StartAgain`."""
     if _preferred:
         raise StartAgain

@@ -63,18 +63,18 @@ class _File:
     module: ModuleType
 
 
-#: What this process has loaded, by the file's name and digest.
+#: The loaded files of this process, by name and digest.
 _files: dict[tuple[str, str], _File] = {}
 _puzzles: dict[tuple[str, str], OwnPuzzle] = {}
 
 
 def is_own(word: str) -> bool:
-    """Whether a user's word for a puzzle names a user puzzle: ``FILE.py:NAME``."""
+    """Return whether a user's word for a puzzle names a user puzzle: ``FILE.py:NAME``."""
     return _NAMED.fullmatch(word) is not None
 
 
 def is_own_module(name: str) -> bool:
-    """Whether a module of that name is a user's file of puzzles."""
+    """Return whether a module of that name is a user's file of puzzles."""
     return name.startswith(_MODULE)
 
 
@@ -119,7 +119,7 @@ def known(name: str, digest: str) -> OwnPuzzle:
 
 
 def is_known(name: str, digest: str) -> bool:
-    """Whether this process has loaded a file of this name and digest."""
+    """Return whether this process has loaded a file of this name and digest."""
     return (name.rpartition(":")[0], digest) in _files
 
 
@@ -187,7 +187,7 @@ def _read(path: Path, owned: bool = False) -> _Content:
 
 
 def _run(path: Path, content: _Content) -> _File:
-    """Executes what was read: the file may have changed since."""
+    """Execute the bytes that were read: the file may have changed since."""
     from hakoiri.puzzles.checks import error_line
 
     apart.require()
@@ -209,7 +209,7 @@ def _run(path: Path, content: _Content) -> _File:
 
 
 def _checked(file: _File, name: str) -> OwnPuzzle:
-    """A class of a loaded file; `PuzzleError` unless it is a puzzle that can be made."""
+    """Return a class of a loaded file; `PuzzleError` unless it is a puzzle that can be made."""
     from hakoiri.puzzles.contract import Puzzle
     from hakoiri.puzzles.user.guard import guarded
 

@@ -1,8 +1,7 @@
-"""A user puzzle under guard: what goes wrong in its rules is reported in one line, with the configuration.
+"""A user puzzle under guard: errors in its rules are reported in one line, with the configuration.
 
-Whatever the methods of a guarded puzzle raise becomes a `PuzzleError` that names the configuration, the file and the
-line, and what they return is checked before it is used. The guard costs a microsecond a call and three
-passes over the counts of a batch.
+Every error of a guarded puzzle's methods becomes a `PuzzleError` that names the configuration, the file and the line.
+Their results are checked before use. The guard costs a microsecond a call and three passes over the counts of a batch.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

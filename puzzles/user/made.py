@@ -1,8 +1,8 @@
 """The puzzle files that this user has made runs of: only these are executed without being named again.
 
 ``<user state folder>/puzzles.json`` holds a list of ``[SHA-256, path]``, the oldest first. The folder has mode 0700,
-the file 0600. It is replaced as a whole, by one process at a time; a list that others can write is not used. A run says
-which digest it needs; where the file is, only this list says.
+the file 0600. It is replaced as a whole, by one process at a time; a list that others can write is not used. A run
+holds only the digest of its file; this list holds the path.
 """
 
 import fcntl
