@@ -27,10 +27,8 @@ from typing import Any, TypeVar
 import platformdirs
 from llvmlite import ir
 
-# By the one door, which sets numba up.
-
 _collects = gc.isenabled()
-# numba's import makes 100,000 objects that stay: searching them again and again for garbage takes a sixth of its time.
+# numba's import makes 100,000 permanent objects: garbage collections of them take a sixth of its time.
 gc.disable()
 import numba  # noqa: E402
 from llvmlite.binding import add_symbol  # noqa: E402
@@ -47,11 +45,11 @@ from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned, require_own
 gc.freeze()
 if _collects:
     gc.enable()
-# It is of this process alone, and the digests of the code are not (`worker.program`).
+# It differs between processes, and must not enter the digests of the code (`worker.program`).
 del _collects
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-#: Goes up when a file holds something else than before.
+#: Increased whenever the contents of a file change in form.
 _FORMAT = 3
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _PLAIN_SYMBOL = re.compile(r"llvm\.|_?Py|NRT_|numba_(attempt|do_raise|gil|runtime|unpickle)")
@@ -102,7 +100,7 @@ def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
 
 def jit(function: _Function) -> _Function:
     """Compile `function` by numba: nopython, no GIL while it runs, cached on disk, never parallel (chunks are)."""
-    # Nobody calls them from C.
+    # No wrapper for calls from C is needed.
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(**options)(function)
     compiled._cache = _Kept(compiled.py_func)
@@ -170,7 +168,7 @@ class _Kept(NullCache):
                 raw = read_owned(path)
         if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
             is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
-            # What compiling needs takes 0.3 s, for numba imports half of scipy.
+            # The imports for compiling take 0.3 s, because numba imports half of scipy.
             _add_runtime() if is_plain else target_context.refresh()
             return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
         if _this_thread.only_loads:
@@ -188,10 +186,10 @@ class _Kept(NullCache):
         if path is None or data.library.has_dynamic_globals:
             return
         *parts, environments = data._reduce()
-        # An environment holds the constants of an inlined function; one without any is never asked, and imports much.
+        # An environment holds the constants of an inlined function; one without any is never used, and imports much.
         parts.append([each for each in environments if each.consts])
         raw = dumps((_is_plain(data.library._final_module), parts))  # type: ignore[no-untyped-call]
-        # What cannot be written is compiled again the next time.
+        # A kernel that cannot be written is compiled again the next time.
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:

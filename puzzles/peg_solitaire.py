@@ -33,7 +33,7 @@ _CENTRE = 1 << _NUMBER[3, 3]
 _CELL, _HOLE, _PEG = 40, "#b9b2a4", "#0072b2"
 
 
-#: What the marks of a text are.
+#: The meanings of the marks of a text.
 _MARKS = {"*": "a peg", ".": "a hole", "#": "no cell", "?": "anything"}
 
 

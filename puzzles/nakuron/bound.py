@@ -32,7 +32,7 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
     frame = np.array([list(side) for side in board.frame], dtype=np.uint8)
     leaving = ways_out(cells, frame)
     most = min(most_boards, _MOST_CELLS // cells.size)
-    # By the most that a board may score; what it has scored already is in `points_of`, too.
+    # Ordered by the bound of a board; `points_of` includes its score so far.
     points_of, after, best = {cells.tobytes(): 0}, np.empty_like(cells), 0
     room = np.stack([after, after])
     waiting = [(-_reserve(cells, frame, leaving, room), 0, 0, cells.tobytes())]

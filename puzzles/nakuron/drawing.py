@@ -8,7 +8,7 @@ from hakoiri.puzzles.pictures.colours import ink
 from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle, Shape, Span
 
 _Cell = tuple[int, int]
-#: What the ball on a cell is called.
+#: The name of the ball on a cell.
 _Names = dict[_Cell, str]
 
 #: By digit: nothing, red, yellow, green, blue, a wall.
@@ -30,7 +30,7 @@ def draw_boards(boards: Iterable[Board]) -> Iterator[Picture]:
 
 
 def draw_board(board: Board) -> Picture:
-    """One of them."""
+    """Return the picture of one board."""
     return next(draw_boards([board]))
 
 
@@ -46,7 +46,7 @@ def _rolled(names: _Names, board: Board, after: Board) -> _Names:
 
 
 def _line(side: int, number: int, size: int) -> list[_Cell]:
-    """The cells of a line from the frame's side inwards."""
+    """Return the cells of a line from the frame's side inwards."""
     cells = [(place, number) if side in (0, 2) else (number, place) for place in range(size)]
     return cells[::-1] if side in (1, 2) else cells
 

@@ -214,7 +214,7 @@ def drops(field: Words, holes: Words) -> tuple[np.int64, np.int64]:
 
 
 def ground_of(board: Board) -> Ground:
-    """The ground of a board."""
+    """Return the ground of a board."""
     cells = _cells(board.rows)
     wall = cells == int(WALL)
     walls, exits = (np.zeros((SIDES, MOST_SIDE, WORDS), dtype=np.uint64) for _ in range(2))
@@ -260,7 +260,7 @@ def _turn(mask: NDArray[np.bool_], side: int, turned: Words) -> None:
 
 
 def _exit_colours(wall: NDArray[np.bool_], frame: str, side: int) -> Cells:
-    """For each cell from which a ball drops when tilted to `side` the colour of the hole, else 0."""
+    """Return for each cell from which a ball drops, when tilted to `side`, the colour of the hole, else 0."""
     holes = np.array([0 if hole == WALL else int(hole) for hole in frame], dtype=np.uint8)
     # Seen from the side, a cell is open when no wall is between it and the frame.
     seen = {0: wall, 1: wall.T[::-1], 2: wall[::-1], 3: wall.T}[side]
@@ -269,7 +269,9 @@ def _exit_colours(wall: NDArray[np.bool_], frame: str, side: int) -> Cells:
 
 
 def _farthest(wall: NDArray[np.bool_]) -> int:
-    """The farthest that a ball can roll in any row or column: one less than the longest stretch without a wall."""
+    """Return the farthest that a ball can roll in any row or column: one less than the longest stretch without a
+    wall.
+    """
     lines = [*wall.tolist(), *wall.T.tolist()]
     stretches = ["".join("01"[cell] for cell in line).split("1") for line in lines]
     return max(0, max(len(stretch) for line in stretches for stretch in line) - 1)

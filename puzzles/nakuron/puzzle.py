@@ -38,7 +38,7 @@ _BASE = 5
 _WORD_BITS = 64
 #: The default start (`puzzles.nakuron.board.random_board`).
 _USUAL = (8, 3, 1)
-#: Cells of the boards in a chunk of games at least.
+#: The least number of cells of all boards in a chunk of games.
 _CELLS_PER_CHUNK = 10_000
 
 Table = NDArray[np.int64]

@@ -29,7 +29,7 @@ from hakoiri.puzzles.pictures.shapes import Picture
 Stack = list[int]
 _Words = NDArray[np.int64]
 _Numbers = NDArray[np.uint16]
-#: How many upper pancakes have tables: 8! numbers fit in 16 bits.
+#: The number of upper pancakes that have tables: 8! numbers fit in 16 bits.
 _TABLE_PANCAKES = 8
 #: Keys of burnt pancakes that a kernel processes together.
 _BLOCK = 1024

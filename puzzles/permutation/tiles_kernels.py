@@ -2,7 +2,7 @@
 
 Keys, lines and the digits d[i] are those of `puzzles.permutation.tiles`. The digits lie in a word, four bits each, d[0]
 lowest. A slide across lines by the i-th tile changes the digits of as many tiles as a line has cells, a window of the
-word. What that does to the key stands in a table.
+word. A table holds the change of the key.
 """
 
 from functools import lru_cache

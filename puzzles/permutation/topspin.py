@@ -56,7 +56,7 @@ class TopSpin(Numbered, Sized):
         self.number(factorial(self.n - 1))
         # For some n and k half of them, or fewer, are reached.
         self.total = None
-        # What a move does to the ring in order, it does to the places of any other. All moves differ, except that
+        # A move permutes the places of any ring as those of the ring in order. All moves differ, except that
         # the ring itself is reversed by any k = n or k = n - 1 neighbours.
         rings = self._rings_after(list(range(1, self.n + 1)))
         self._tables = _tables(np.array([[token - 2 for token in ring[1:]] for ring in rings]))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hakoiri.puzzles.pictures.colours import apart, ink
 from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Label, Line, Part, Picture, Rectangle, Shape, Span
 
-#: What a piece covers, and that of all pieces by their letters.
+#: The cells of a piece, and those of all pieces by their letters.
 Covered = frozenset[int]
 Lettered = dict[str, Covered]
 

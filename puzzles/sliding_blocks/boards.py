@@ -28,7 +28,7 @@ Cells = frozenset[Cell]
 MOST_CELLS = 64
 #: Rows and columns of a board of one line, by its length. A smaller one might be a single row.
 _SQUARES = {side * side: side for side in (5, 6, 7, 8)}
-#: What is said of a single row that makes no sense: it may have been meant as a board of one line.
+#: The end of an error about a single row that is malformed: it may have been meant as a board of one line.
 _ROWS = "; rows are joined by '/', and only a square board of 5 x 5 to 8 x 8 cells may be one line"
 
 

@@ -28,7 +28,7 @@ from hakoiri.puzzles.sliding_blocks.shapes import (
 )
 
 _BLANK: Shape = ((0, 0),)
-#: Stands for no kind.
+#: The value for no kind.
 NO_KIND = -1
 
 

@@ -22,14 +22,14 @@ _ALONG = {ROW: (1, 3), COLUMN: (0, 2), "": (0, 1, 2, 3)}
 
 
 def shape_of(cells: Iterable[int], columns: int) -> Shape:
-    """The shape of what covers these cells."""
+    """Return the shape of some cells."""
     places = [divmod(cell, columns) for cell in sorted(cells)]
     top, left = min(row for row, _ in places), min(column for _, column in places)
     return tuple((row - top, column - left) for row, column in places)
 
 
 def shape_name(shape: Shape) -> str:
-    """Rows x columns of a rectangle; other shapes are drawn."""
+    """Return rows x columns of a rectangle; other shapes are drawn."""
     height, width = extent_of(shape)
     if height * width == len(shape):
         return f"{height}x{width}"

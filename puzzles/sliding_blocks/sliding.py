@@ -72,7 +72,7 @@ class Sliding(Blocks, Dealt, Family):
     start_is_board = True
     hunted = True
     judged_together = True
-    #: How many keys `configurations` lists at a time.
+    #: The number of keys in a block of `configurations`.
     block = 1 << 20
 
     def prepare(self, start: str | None) -> None:
@@ -174,7 +174,7 @@ class Sliding(Blocks, Dealt, Family):
         return Expansion(room[:total], counts)
 
     def canonical(self, keys: Keys) -> Keys:
-        """The lesser of each key and its left-right mirror image, where board, pieces and goal are symmetric."""
+        """Return the lesser of each key and its left-right mirror image, if board, pieces and goal are symmetric."""
         if self._images is None or not self.has_mirrors:
             return super().canonical(keys)
         images = self._image(keys, self._images)

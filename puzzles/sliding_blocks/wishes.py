@@ -13,7 +13,7 @@ from hakoiri.puzzles.sliding_blocks.shapes import ROW
 ALL = "all"
 #: The piece that counts in a board of one line.
 _CAR = "A"
-#: Pieces and blanks that must stand where they do; empty where there is no goal.
+#: Pieces and blanks that must be in their places; empty without a goal.
 Wishes = frozenset[Standing]
 
 

@@ -48,10 +48,10 @@ class Solitaire(Dealt, Reversible):
     solver = "cards"
     orders: ClassVar[tuple[SearchOrder, ...]] = ("bfs", "dfs")
     rows_of_deal = SUITS
-    #: A move is told by its card, or by its card and the blank.
+    #: The words of a move: its card, or its card and the blank.
     words_of_move: ClassVar[int] = 1
     deck: ClassVar[Deck]
-    #: Whether a blank at the left end takes the first card of any suit.
+    #: A blank at the left end takes the first card of any suit.
     any_ace: ClassVar[bool]
 
     def prepare(self, start: str | None) -> None:

@@ -18,7 +18,7 @@ from hakoiri.puzzles.pictures.colours import ink, scale
 from hakoiri.puzzles.pictures.shapes import EDGE, Circle, Label, Part, Picture
 from hakoiri.puzzles.pictures.shapes import Line as Stroke
 
-#: Where the number of each point is taken from: ``image[p] = numbers[permutation[p]]``.
+#: The point from which each point takes its number: ``image[p] = numbers[permutation[p]]``.
 Permutation = tuple[int, ...]
 Line = tuple[int, int, int, int]
 Place = tuple[float, float]

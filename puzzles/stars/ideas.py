@@ -39,10 +39,10 @@ COMBINED = (
     "order+forced+ahead",
     "symmetry+order+forced+ahead",
 )
-#: What a check does: end of the list; choose a number for a point; it completes a line of three others; put the number
+#: Kinds of checks: end of the list; choose a number for a point; it completes a line of three others; put the number
 #: that completes a line; a line adds up; one point's number exceeds another's; two unused numbers complete a line.
 END, CHOOSE, FITS, FORCE, ADDS_UP, EXCEEDS, AHEAD = range(7)
-#: What it does, and the points: for FORCE the new one first, for EXCEEDS the greater one, for FITS the three others.
+#: Its kind, and the points: for FORCE the new one first, for EXCEEDS the greater one, for FITS the three others.
 Check = tuple[int, ...]
 _WIDTH = 5
 
@@ -60,7 +60,7 @@ def steps_of(star: Star, ideas: Collection[str], checks: bool = True) -> list[li
         forced = [set(check[1:]) for check in step if check[0] == FORCE]
         if checks:
             step += _checked(star, ideas, placed, new, forced)
-            # What the choice alone decides comes first.
+            # Checks that the choice alone decides come first.
             step.sort(key=lambda check: check[0] > FITS)
         placed |= new
         steps.append(step)

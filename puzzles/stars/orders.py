@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.stars.figure import Star
 
-#: Stands for no point in the tables.
+#: The value for no point in the tables.
 NONE = -1
 
 

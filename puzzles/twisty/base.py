@@ -5,7 +5,7 @@ clockwise, and the turns, each as what it does to the stickers. Everything else 
 
 A key is ``order * twists + twist``. `order` is the number of the pieces in their places among all orders in
 lexicographic order; the digits of `twist` are the twists of the places, without the one that follows from the others.
-What a turn does to either does not depend on the other, so two small tables make a move.
+A turn changes each of them independently of the other, so two small tables make a move.
 
 A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
 start. Turns are read too, as they are made from the solved puzzle on: ``R U R' F2``.

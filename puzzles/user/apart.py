@@ -1,7 +1,7 @@
-"""The code of a user's puzzle may end its process: by ``os._exit``, or by a crash of what it calls.
+"""Protection against a user's puzzle that ends its process: by ``os._exit``, or by a crash of code that it calls.
 
-A program that has to say so afterwards calls `prefer`. Then the first file of a user is not executed; `StartAgain` is
-raised instead, for whoever starts the same program again in a process of its own.
+A program that must report such an end calls `prefer`. Then the first file of a user is not executed; `StartAgain` is
+raised instead, so that the caller starts the same program again in a process of its own.
 """
 
 

@@ -1,8 +1,8 @@
 """User puzzles: a user's file, executed only in a process whose own user asked for it, and found again by digest.
 
-On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. What a run pins and what travels through Redis is data
-alone: ``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process
-has loaded and never loads any, so nobody who writes to Redis, or to a run, can have a file executed. Who may load:
+On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. Runs and messages in Redis contain data alone:
+``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process has
+loaded and never loads any, so write access to Redis, or to a run, cannot have a file executed. Files are loaded by:
 
 - a command on which the user names the file, and a service what `FILES` and its user name: `load`, `load_file`;
 - a command that opens a run: `find_again`, and only a file with the run's digest that the user names, or has made runs
@@ -31,7 +31,7 @@ from hakoiri.puzzles.user.made import ONLY_NAMED, made_at
 if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
 
-#: The environment variable that names files with puzzles, separated by ``:``. A service loads them when it starts;
+#: The environment variable with the names of puzzle files, separated by ``:``. A service loads them when it starts;
 #: other processes search them for the file of a run.
 FILES = "HAKOIRI_PUZZLE_FILES"
 #: Prefix of the names of the modules that user files become.
@@ -106,9 +106,9 @@ def loaded_files() -> list[Path]:
 
 
 def known(name: str, digest: str) -> OwnPuzzle:
-    """The puzzle ``FILE.py:NAME`` of a file with this digest, if this process has loaded it. Loads nothing.
+    """Return the puzzle ``FILE.py:NAME`` of a file with this digest, if this process has loaded it. Loads nothing.
 
-    Raises `PuzzleError` if it has not, or if the class is no puzzle.
+    Raises `PuzzleError` if it has not, or if the class is not a puzzle.
     """
     if (name, digest) not in _puzzles:
         file, _, class_name = name.rpartition(":")
@@ -197,7 +197,7 @@ def _run(path: Path, content: _Content) -> _File:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
     try:
-        # What the file prints must not mix with the results.
+        # Output of the file must not mix with the results.
         with redirect_stdout(sys.stderr):
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
     except KeyboardInterrupt:

@@ -241,7 +241,7 @@ _IF_OVERRIDDEN: dict[str, Callable[..., Any]] = {
     "pictures": _pictures,
 }
 _BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
-#: What a puzzle of some capability defines besides.
+#: The further methods of a puzzle with some capability.
 _ABLE: dict[type, tuple[str, ...]] = {
     Scored: ("score", "reserve", "scored", "reserves"),
     Dealt: ("random_deal", "varied", "grown"),

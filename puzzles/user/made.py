@@ -20,7 +20,7 @@ from hakoiri.puzzles.owned.reading import read_owned, require_owned_directory
 ONLY_NAMED = "HAKOIRI_ONLY_NAMED_PUZZLES"
 _FILE = "puzzles.json"
 _MOST = 1_000
-#: What this process has added, so that thousands of runs of one puzzle read the list once.
+#: The entries that this process has added, so that thousands of runs of one puzzle read the list once.
 _added: set[tuple[str, str]] = set()
 
 

@@ -2,7 +2,7 @@
 
 Each configuration adds its successors, and subtracts itself once per move. If every move can be taken back, each
 configuration is a successor as often as it has moves, so that the sum is 0. A key left out of the records of hosts is
-still a successor. One of 2**32 random errors in a single key goes unseen. The sum takes 0.3 to 0.8 ns a configuration
+still a successor. About one of 2**32 random errors goes unseen. The sum takes 0.3 to 0.8 ns a configuration
 if moves are paired, and 11 to 63 ns if equal moves must be counted once (2 cores of an AMD EPYC, tiles to topspin).
 """
 

@@ -1,7 +1,7 @@
 """Expansion and merge of one key range at a time, by threads.
 
-keys of a range -> expand -> what lies within the range and its bitmap: set there
-                          -> all else: put together by range
+keys of a range -> expand -> those within the range and its bitmap: set there
+                          -> all others: grouped by range
 """
 
 from collections.abc import Callable, Iterable, Iterator
