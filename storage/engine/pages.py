@@ -101,6 +101,8 @@ class DataFile:
     def __init__(self, descriptor: int) -> None:
         self._file = descriptor
         self._latest: Snapshot | None = None
+        #: The two meta pages as they were read last, and what they say: together, for threads read at the same time.
+        self._newest: tuple[list[bytes], Snapshot | None] = [], None
         try:
             self.page_size = _PAGE_SIZES[0]
             self.page_size = self._meta(0).page_size
@@ -129,10 +131,14 @@ class DataFile:
 
     def newest(self) -> "Snapshot":
         """Return all databases as the last transaction left them; the same object until the next one is committed."""
-        meta = max((self._meta(number) for number in (0, 1)), key=lambda meta: meta.transaction)
-        if self._latest is None or self._latest.meta != meta:
-            self._latest = Snapshot(self, meta)
-        return self._latest
+        heads = [self._head(number) for number in (0, 1)]
+        known, newest = self._newest
+        if newest is None or heads != known:
+            meta = max(map(_meta_of, (0, 1), heads), key=lambda meta: meta.transaction)
+            if newest is None or newest.meta != meta:
+                newest = Snapshot(self, meta)
+            self._newest = heads, newest
+        return newest
 
     def snapshot(self, transaction: int) -> "Snapshot | None":
         """Return all databases as a transaction left them, by its number; ``None`` if its meta page was overwritten."""
@@ -144,14 +150,20 @@ class DataFile:
         return self._latest
 
     def _meta(self, number: int) -> _Meta:
-        raw = self.read(number, _META_HEAD.size)
-        _, _, kind, _, magic, version, _, _, free, main, last_page, transaction = _META_HEAD.unpack(raw)
-        if (kind, magic, version) != (_META, _MAGIC, _VERSION):
-            raise PageError(f"page {number} is no meta page")
-        size, *_ = _RECORD.unpack(free)
-        if size not in _PAGE_SIZES or not 0 < last_page < MAP_BYTES // size:
-            raise PageError(f"meta page {number} is damaged")
-        return _Meta(size, _tree_of(free, ordered=False), _tree_of(main), last_page, transaction)
+        return _meta_of(number, self._head(number))
+
+    def _head(self, number: int) -> bytes:
+        return self.read(number, _META_HEAD.size)
+
+
+def _meta_of(number: int, raw: bytes) -> _Meta:
+    _, _, kind, _, magic, version, _, _, free, main, last_page, transaction = _META_HEAD.unpack(raw)
+    if (kind, magic, version) != (_META, _MAGIC, _VERSION):
+        raise PageError(f"page {number} is no meta page")
+    size, *_ = _RECORD.unpack(free)
+    if size not in _PAGE_SIZES or not 0 < last_page < MAP_BYTES // size:
+        raise PageError(f"meta page {number} is damaged")
+    return _Meta(size, _tree_of(free, ordered=False), _tree_of(main), last_page, transaction)
 
 
 class Snapshot:
@@ -161,8 +173,14 @@ class Snapshot:
         self._file, self.meta = file, meta
         self.transaction = meta.transaction
         self._pages: dict[tuple[int, int], _Page] = {}
+        self._trees: dict[bytes, Tree] = {}
 
     def tree(self, database: bytes) -> Tree:
+        if database not in self._trees:
+            self._trees[database] = self._found_tree(database)
+        return self._trees[database]
+
+    def _found_tree(self, database: bytes) -> Tree:
         for page, node in self._walk(self.meta.main.root, database):
             if page.names[node] == database:
                 return self._named(page, node)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Self, get_args, get_origin
 
@@ -202,8 +203,13 @@ def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{kind.__name__} is malformed")
-    names = {entry.name for entry in fields(kind)}
+    names = _types_of(kind)
     return {name: value for name, value in values.items() if name in names}
+
+
+@cache
+def _types_of(kind: type) -> dict[str, Any]:
+    return {entry.name: entry.type for entry in fields(kind)}
 
 
 def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +217,7 @@ def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
     A run may come from another user, who can write anything under a right checksum.
     """
-    known, kinds = known_fields(kind, values), {entry.name: entry.type for entry in fields(kind)}
+    known, kinds = known_fields(kind, values), _types_of(kind)
     for name, value in known.items():
         if not _fits(value, kinds[name]):
             raise TypeError(f"{name} is malformed")
@@ -227,6 +233,15 @@ def all_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
+    if kind is str or kind is bool:
+        return isinstance(value, kind)
+    if kind is int or kind is float:
+        numbers = int if kind is int else int | float
+        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < _MOST
+    return _fits_parts(value, kind)
+
+
+def _fits_parts(value: Any, kind: Any) -> bool:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is UnionType:
         return any(_fits(value, part) for part in parts)
@@ -235,9 +250,6 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is tuple:
         several = parts[:1] * len(value) if parts[-1] is ... and isinstance(value, list | tuple) else parts
         return isinstance(value, list | tuple) and len(value) == len(several) and all(map(_fits, value, several))
-    if kind in (int, float):
-        numbers = int if kind is int else int | float
-        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < _MOST
     if (origin or kind) is Mapping:
         only = parts[1] if parts else Any
         return (
