@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from benchmarks.watched import Asked, Moment
 
@@ -216,6 +215,9 @@ def _requests(runs: Runs, task: str) -> Iterator[tuple[Asked, float]]:
 
 def _least(rows: Sequence[Sequence[float]], took: Sequence[float]) -> list[float]:
     """Return the coefficients, none negative, that minimise the sum of squares of the relative errors."""
+    # It takes half a second to import, and is needed for new measurements alone.
+    from scipy.optimize import nnls
+
     weights = 1 / np.maximum(_LEAST_SECONDS, _NOISE * np.array(took))
     weighted = np.array(rows) * weights[:, None]
     scale = np.maximum(np.abs(weighted).max(axis=0), 1e-30)

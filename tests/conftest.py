@@ -32,8 +32,8 @@ with suppress(OSError):
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are cores: many tests wait."""
-    return len(os.sched_getaffinity(0)) + 2
+    """One more than there are cores: some tests wait, and each of these processes takes ten seconds to set out."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_finish() -> None:

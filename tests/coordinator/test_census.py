@@ -284,7 +284,7 @@ def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch:
 
 def test_a_component_that_does_not_fit_is_left_for_more_memory(tmp_path: Path) -> None:
     directory = make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())
-    with pytest.raises(OverBudgetError, match=r"of 464 configurations needs .* 20,000 are allowed"):
+    with pytest.raises(OverBudgetError, match=r"of 458 configurations needs .* 20,000 are allowed"):
         driven(directory, replace(_SHORT, tuning=replace(_SHORT.tuning, searched_alone_from=2)))
     assert driven(directory, Resources()) == "complete"
 

@@ -119,7 +119,7 @@ def test_damaged_runs_of_older_keys_are_made_again(
 ) -> None:
     resources = MANNERS["spilling"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    interrupted(directory, resources, ClosedSet, "add", 10)
+    interrupted(directory, resources, ClosedSet, "add", 7)
     with RunStore(directory, writable=True) as store:
         names = store.names(CLOSED)
         value = store.read(CLOSED, names[-1])

@@ -1,9 +1,11 @@
 """`verify` of layers that hosts keep: each host looks at its part, and what is wrong there is found."""
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +56,45 @@ def options(layout: str, keys: str, directed: str) -> dict[str, str]:
     return {"layout": layout, "keys": keys, "directed": directed, "size": "600"}
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, str], int], Path]:
+    """Makes a run and what each host keeps of it, in a directory that tests copy; one for the same options."""
+
+    @cache
+    def made(copies: int, *options: tuple[str, str]) -> Path:
+        root = tmp_path_factory.mktemp("kept")
+        with pytest.MonkeyPatch.context() as patch, near_hosts(root, patch) as hosts:
+            hosts.copies, directory = copies, new_run(root / "data", dict(options))
+            driven(directory, resources_of(patch, dict(options)["layout"], 60.0), Notes())
+        return root
+
+    return lambda options, copies: made(copies, *options.items())
+
+
+def taken(kept: Path, tmp_path: Path) -> Path:
+    """Copy a run and what its hosts keep, for the hosts below `tmp_path`."""
+    for part in kept.glob("hosts/*/run-*"):
+        shutil.copytree(part, tmp_path / part.relative_to(kept))
+    [run] = kept.glob("data/*")
+    return Path(shutil.copytree(run, tmp_path / run.name))
+
+
 @pytest.fixture
-def directory(options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def directory(
+    options: dict[str, str], hosts: NearHosts, tmp_path: Path, kept: Callable[[dict[str, str], int], Path]
+) -> Path:
     """A run that hosts keep."""
-    found = new_run(tmp_path, options)
-    driven(found, resources_of(monkeypatch, options["layout"], 60.0), Notes())
-    return found
+    hosts.puzzle = Toy(options)
+    return taken(kept(options, 1), tmp_path)
 
 
 @pytest.fixture
-def copied(options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copied(
+    options: dict[str, str], hosts: NearHosts, tmp_path: Path, kept: Callable[[dict[str, str], int], Path]
+) -> Path:
     """Return a run that hosts keep, each range at two of them."""
-    hosts.copies, found = 2, new_run(tmp_path, options)
-    driven(found, resources_of(monkeypatch, options["layout"], 60.0), Notes())
-    return found
+    hosts.copies, hosts.puzzle = 2, Toy(options)
+    return taken(kept(options, 2), tmp_path)
 
 
 TOYS = [(*each, directed) for each in LAYOUTS for directed in ("no", "yes")]

@@ -130,7 +130,7 @@ def successor_table(layout: str, where: str, directed: str, size: str) -> Succes
 
 
 def _arcs(size: int, directed: bool, rng: Random) -> Iterator[tuple[int, int]]:
-    cuts = (0, size * 3 // 4, size * 3 // 4 + 8, size * 3 // 4 + 14, size - 5, size)
+    cuts = (0, size * 3 // 4, size * 3 // 4 + 4, size * 3 // 4 + 8, size - 5, size)
     bulk, chain, ring, elsewhere, lonely = (range(*part) for part in pairwise(cuts))
     for part in (bulk, elsewhere):
         for vertex in part[1:]:
@@ -142,14 +142,15 @@ def _arcs(size: int, directed: bool, rng: Random) -> Iterator[tuple[int, int]]:
                 yield vertex, vertex
         for _ in range(len(part) * 2 // 3):
             yield rng.choice(part), rng.choice(part)
-    # A chain with a ring at its middle: layers of one or two configurations, and a dead end far away.
-    for before, after in ((bulk[-1], chain[0]), *pairwise(chain), (chain[4], ring[0])):
+    # A chain with a ring beside it: layers of one or two configurations, and a dead end far away.
+    # Each layer of a run costs much the same, however small it is.
+    for before, after in ((bulk[-1], chain[0]), *pairwise(chain), (chain[1], ring[0])):
         yield before, after
     for vertex, after in zip(ring, [*ring[1:], ring[0]], strict=True):
         yield vertex, after
     if directed:
         # Back to the start, to layers in between, and from where the start does not reach.
-        for vertex in (*chain[::3], *ring[::4]):
+        for vertex in (*chain[::3], *ring[::3]):
             yield vertex, rng.choice(bulk[: size // 5])
             yield vertex, 0
         for vertex in (*elsewhere[::9], *lonely):

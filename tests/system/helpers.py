@@ -34,18 +34,19 @@ START_OF_201 = "AABC/AABD/EEFG/.HFI/JH.I"
 START_OF_248 = "AABC/AABD/EEFD/..FG/HIJG"
 #: How long a test waits in vain: many times what any of it takes on a machine that does much else.
 PATIENCE_SECONDS = 240.0
-_POLL_SECONDS = 0.02
+#: From what to what a test waits before it looks again: a tenth of what it has waited already.
+_LEAST_PAUSE, _MOST_PAUSE = 0.01, 0.05
 _commands = cache(typer.main.get_command)
 _Result = TypeVar("_Result")
 
 
 def wait_until(predicate: Callable[[], _Result], seconds: float = PATIENCE_SECONDS, what: str = "") -> _Result:
     """The first true result of `predicate`, asked again and again; `AssertionError` when the time is over."""
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
     while not (result := predicate()):
-        if time.monotonic() > deadline:
+        if (waited := time.monotonic() - begun) > seconds:
             raise AssertionError(f"waited {seconds:.0f} s in vain {f'for {what}' if what else ''}; last: {result!r}")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(max(_LEAST_PAUSE, min(waited / 10, _MOST_PAUSE)))
     return result
 
 
@@ -159,9 +160,7 @@ class Running:
 
     def children(self) -> list[psutil.Process]:
         """Its living descendants."""
-        with suppress(psutil.NoSuchProcess):
-            return [child for child in psutil.Process(self.pid).children(recursive=True) if _lives(child)]
-        return []
+        return [child for child in _descendants(self.pid) if _lives(child)]
 
     def end(self) -> None:
         """End it and its descendants, whatever they do."""
@@ -277,6 +276,18 @@ class FinishedRuns:
     def digests(self) -> list[str]:
         """The digests of the layers of the exploration."""
         return [layer["digest"] for layer in self.hakoiri.ask("layers", self.explored["run"])["layers"]]
+
+
+def _descendants(pid: int) -> list[psutil.Process]:
+    """The processes that a process has started, and theirs. `psutil` would look at all that the machine has."""
+    found = list[psutil.Process]()
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for child in map(int, listed.read_text(encoding="ascii").split()):
+                with suppress(psutil.NoSuchProcess):
+                    found.append(psutil.Process(child))
+                found += _descendants(child)
+    return found
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -20,8 +20,8 @@ from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
-#: Chunks so small that a run takes half a second and any moment of it can be hit; of 200, most layers have several.
-SLOW_THREADS = ("--chunk", "5")
+#: Chunks so small that most layers have several.
+SLOW_THREADS = ("--chunk", "50")
 SLOW_REDIS = ("--chunk", "200")
 LAYERS = 168
 EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
@@ -95,8 +95,9 @@ def test_foreground_run_killed_again_and_again(
     for depth in moments(seed, 2, most=60):
         running = hakoiri.start(*command, before=stand_still_at(max(depth, len(before))))
         running.stands_still()
-        running.send(signal.SIGCONT)
+        # Else it may be at its end before the signal comes.
         running.send(number)
+        running.send(signal.SIGCONT)
         code = running.finish().code
         kept = layers_of(hakoiri)
         assert_kept(before, kept)
@@ -128,22 +129,18 @@ def test_redis_killed_at_many_moments(
 
 @pytest.mark.parametrize("seed", [4, pytest.param(5, marks=pytest.mark.slow)])
 def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
-    random_moment = random.Random(seed)
-    stages: list[Callable[[State], bool]] = [
-        lambda state: state.depth == 0,
-        lambda state: state.figures.get("components") is not None,
-        lambda state: state.figures.get("components_done", 0) >= random_moment.randrange(1, 3),
-    ]
-    command = [*WHOLE, "--chunk", "20"]
-    done = 0
-    for stage in stages:
-        running = hakoiri.start(*command)
-        wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
+    """When all is listed, when the components are found, and when some of them are measured."""
+    stages = (("configurations", 0), ("components", 0), ("components_done", random.Random(seed).randrange(2)))
+    command, done = [*WHOLE, "--chunk", "200"], 0
+    for figure, number in stages:
+        running = hakoiri.start(*command, before=partial(stand_still_beyond, figure, number))
+        running.stands_still()
         running.kill()
-        state = hakoiri.state()
-        assert state.figures.get("components_done", 0) >= done
-        done = state.figures.get("components_done", 0)
-        command = ["resume", "last", "--chunk", "20"]
+        figures = hakoiri.state().figures
+        assert figures[figure] > number
+        assert figures.get("components_done", 0) >= done
+        done = figures.get("components_done", 0)
+        command = ["resume", "last", "--chunk", "200"]
     summary = hakoiri.ask(*command)
     assert (summary["status"], summary["digest"]) == ("complete", undisturbed["whole"])
     assert (summary["configurations"], summary["edges"], summary["components"]) == (65_880, 103_390, 898)
