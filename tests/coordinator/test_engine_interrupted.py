@@ -120,11 +120,11 @@ def test_a_search_may_be_interrupted_at_any_check(
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = options | {"size": "600" if options["directed"] == "no" else "300"}
+    options = options | {"size": "900" if options["directed"] == "no" else "300"}
     resources = manners("starving")
     pieces = calls_of([(Exchange, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
-    for piece in range(2, pieces, max(4, pieces // 4)):
+    for piece in range(2, pieces, max(4, pieces // 6)):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Exchange, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
