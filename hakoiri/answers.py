@@ -11,7 +11,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.executors.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.goals.distances import GoalDistances
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.runs.create import pinned_puzzle
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.resources import Resources
@@ -178,8 +178,8 @@ class Answers:
         self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
 
     @property
-    def _reached(self) -> Reached:
-        return Reached.of(self.store.state)
+    def _reached(self) -> StoredFigures:
+        return StoredFigures.of(self.store.state)
 
     def _require_complete(self, unknown: str = "its components are") -> None:
         self._require_graph()

@@ -8,7 +8,7 @@ from hakoiri.answers import Answers
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.layers.between import AllPaths, levels_back, levels_on
 from hakoiri.coordinator.layers.paths import first_or_all, goals_among, search_farthest, search_levels
-from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
@@ -142,7 +142,7 @@ class PathAnswers(Answers):
         if _is_word(target, FARTHEST):
             self._require_complete("the farthest are")
             return self.store.state.depth, self.store.blocks(self.store.state.depth)
-        depth = Explored.of(self.store.state).goal_depth
+        depth = SearchFigures.of(self.store.state).goal_depth
         if depth is None:
             raise self.not_found("found no goal")
         return depth, goals_among(self.puzzle, self.store.blocks(depth))

@@ -13,7 +13,7 @@ import psutil
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import Work, the_run
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOSTS_KEY, META
@@ -137,7 +137,7 @@ class _Hosts:
             suppress(FileNotFoundError, StorageError),
             Ledger(the_run(self._scene.work, self._scene.hakoiri.data)) as run,
         ):
-            dealt = Dealt(**run.read_record(META, HOSTS_KEY, "record of its hosts"))
+            dealt = RangeMap(**run.read_record(META, HOSTS_KEY, "record of its hosts"))
             return self._lost not in dealt.hosts and dealt.settled and not dealt.due and NOBODY not in dealt.copies
         return False
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
-from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.kinds import kind_of
@@ -94,7 +94,7 @@ def certificate_of(store: RunStore) -> Certificate:
     if not by_layers or spec.digest or spec.merge_mirrors:
         what = "a start of a built-in puzzle leads to, no mirror images merged"
         raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
-    if store.state.status != "complete" or not Explored.of(store.state).exhausted:
+    if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
         raise UnanswerableError(
             f"run {store.directory.name} has not come to its end", Step("resume", store.directory.name)
         )
@@ -265,7 +265,7 @@ def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str)
 
 
 def _figures(store: RunStore) -> DealFigures:
-    found = Explored.of(store.state)
+    found = SearchFigures.of(store.state)
     return DealFigures(found.configurations, found.goal_depth, store.state.depth)
 
 

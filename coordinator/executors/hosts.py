@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 import redis
 
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
 from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.coordinator.executors.redis_retry import RedisRetry
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
@@ -227,7 +227,7 @@ class Keepers:
     Attribute `base`: the run, with the same ranges at the same hosts, among whose configurations layers are made.
     """
 
-    def __init__(self, store: RunStore, pool: HostPool, dealt: Dealt, base: RunStore | None = None) -> None:
+    def __init__(self, store: RunStore, pool: HostPool, dealt: RangeMap, base: RunStore | None = None) -> None:
         self.pool, self.dealt, self.base, self._store = pool, dealt, base, store
         self._attempts = count(1)
 
@@ -235,7 +235,7 @@ class Keepers:
     def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
         """Those that the run names."""
         fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
-        return cls(store, pool, Dealt(**all_fields(Dealt, fields)), base)
+        return cls(store, pool, RangeMap(**all_fields(RangeMap, fields)), base)
 
     def next_attempt(self) -> int:
         """The number of another attempt at what hosts do together."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.goals.search import Distances, GoalSearch
+from hakoiri.coordinator.goals.search import GoalFigures, GoalSearch
 from hakoiri.coordinator.goals.verify import DistancesVerifier
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.job import layer_summary
@@ -20,11 +20,11 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_layer
 
 
-class Hardest(Job):
+class HardestJob(Job):
     """The distance of every configuration of a run to its nearest goal: layers by distance."""
 
     named_by_plan = True
-    figures = Distances
+    figures = GoalFigures
     check_class = DistancesVerifier
 
     @classmethod
@@ -43,7 +43,7 @@ class Hardest(Job):
         return spec.build()
 
     def is_done(self) -> bool:
-        return Distances.of(self.store.state).exhausted
+        return GoalFigures.of(self.store.state).exhausted
 
     def work(self, session: Session) -> None:
         before = self.store.state.digest
@@ -58,7 +58,7 @@ class Hardest(Job):
         damaged = (depth for depth in range(last + 1) if list(check_layer(store, depth)))
         first = next(damaged, last + 1)
         session.observer.note(f"computing the layers from {first} on again" if first <= last else "no layer is damaged")
-        forget_layers(session, first, Distances)
+        forget_layers(session, first, GoalFigures)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()

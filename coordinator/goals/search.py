@@ -18,7 +18,7 @@ from typing import Self, cast
 
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from hakoiri.coordinator.goals.backwards import layers_backwards
-from hakoiri.coordinator.layers.search import Explored, LayeredSearch, Previous
+from hakoiri.coordinator.layers.search import LayeredSearch, Previous, SearchFigures
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.filtering import (
@@ -44,7 +44,7 @@ _MOST_PASSES = 100
 
 
 @dataclass(frozen=True)
-class Distances(Explored):
+class GoalFigures(SearchFigures):
     """What a search from all goals has found; `dead` is how many configurations lead to no goal."""
 
     dead: int | None = None
@@ -57,7 +57,7 @@ class Distances(Explored):
 class GoalSearch(LayeredSearch):
     """A search from all goals of the open run `base`, among its configurations."""
 
-    figures = Distances
+    figures = GoalFigures
 
     def __init__(self, session: Session, base: RunStore) -> None:
         self._base, self._run = base, stored_run(base)
@@ -82,13 +82,13 @@ class GoalSearch(LayeredSearch):
         """Nobody knows how many lead to a goal."""
         return None
 
-    def outcome(self) -> Distances:
+    def outcome(self) -> GoalFigures:
         """The figures of the run when the search has ended."""
         found = super().outcome()
         self._require_same_set(found)
-        return Distances(**found.as_dict() | {"dead": self._run.size - found.configurations})
+        return GoalFigures(**found.as_dict() | {"dead": self._run.size - found.configurations})
 
-    def _require_same_set(self, found: Explored) -> None:
+    def _require_same_set(self, found: SearchFigures) -> None:
         """`ContradictionError` where the moves counted reach other configurations than those of the run.
 
         All of an undirected search hang together, so the goals of one reach all of it. Where the whole space is known

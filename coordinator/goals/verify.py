@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from hakoiri.coordinator.goals.search import Distances
+from hakoiri.coordinator.goals.search import GoalFigures
 from hakoiri.coordinator.layers.verify import LayersVerifier, common
 from hakoiri.coordinator.runs.belonging import open_base
 from hakoiri.puzzles.keys.layout import Keys, key_at
@@ -41,7 +41,7 @@ class DistancesVerifier(LayersVerifier):
             if self._deepest >= 0:
                 self._check_goals(base)
                 self._nearer.add(self._deepest, self._stored(self._deepest))
-            if Distances.of(self.store.state).exhausted:
+            if GoalFigures.of(self.store.state).exhausted:
                 self._check_dead(base)
         self._check_state()
 
@@ -81,7 +81,7 @@ class DistancesVerifier(LayersVerifier):
 
     def _check_dead(self, base: RunStore) -> None:
         """What stands in no layer must lead to no layer, and be as many as the state says."""
-        found, dead = Distances.of(self.store.state), 0
+        found, dead = GoalFigures.of(self.store.state), 0
         records = base.layer_records()
         blocks = chain.from_iterable(base.blocks(record.depth) for record in records)
         for keys in self.sampled(blocks, sum(record.size for record in records), _SAMPLE, 0):

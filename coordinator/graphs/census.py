@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.graphs.distances import DistancePolicy, in_order, measure_each, part_name
-from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.joining import Joining, require_places
 from hakoiri.coordinator.spaces.listing import Listing
@@ -33,7 +33,7 @@ _ORDER_BYTES = 12
 
 
 @dataclass(frozen=True)
-class CensusFigures(Reached):
+class CensusFigures(StoredFigures):
     """The figures of a census: moves between configurations, components, and components with a record.
 
     In a directed puzzle they are weak components, which have no distances. `start_component` is the one that contains

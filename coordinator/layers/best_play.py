@@ -9,7 +9,7 @@ included. The best one has the highest score, then the fewest moves, then the le
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
-from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.puzzles.capabilities import Scored, Scores
@@ -35,7 +35,7 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"the moves of {puzzle.name} do not score, so it has no best play")
-    reached = Reached.of(store.state)
+    reached = StoredFigures.of(store.state)
     if not reached.exhausted:
         raise UnanswerableError(f"run {store.directory.name} is not finished, so its best play is not known")
     needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)

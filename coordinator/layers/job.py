@@ -8,7 +8,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.best_play import best_play
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.repair import repair_layers
-from hakoiri.coordinator.layers.search import Explored, LayeredSearch
+from hakoiri.coordinator.layers.search import LayeredSearch, SearchFigures
 from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Play
@@ -27,7 +27,7 @@ class Explore(Job):
     """A search from the start; its plan is an `ExplorePlan`."""
 
     from_start = has_graph = True
-    figures = Explored
+    figures = SearchFigures
     check_class = LayersVerifier
 
     @classmethod
@@ -36,7 +36,7 @@ class Explore(Job):
 
     def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
         """Change nothing; note if the disk cannot hold the puzzle's known number of configurations."""
-        found, total = Explored.of(self.store.state), self.puzzle.total or 0
+        found, total = SearchFigures.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
             observer.note(
@@ -62,7 +62,7 @@ class Explore(Job):
 
     @property
     def _scored(self) -> bool:
-        return isinstance(self.puzzle, Scored) and Explored.of(self.store.state).exhausted
+        return isinstance(self.puzzle, Scored) and SearchFigures.of(self.store.state).exhausted
 
     def best_play(self, budget: Budget) -> Play:
         return best_play(self.store, self.puzzle, budget)
@@ -86,7 +86,7 @@ class Explore(Job):
         }
 
     def questions(self) -> list[str]:
-        found = Explored.of(self.store.state)
+        found = SearchFigures.of(self.store.state)
         # If the start is the goal, there is no path to show.
         path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
         # Distances between configurations.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import Explored, small_step
+from hakoiri.coordinator.layers.search import SearchFigures, small_step
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
@@ -55,7 +55,7 @@ def _forget_segments(store: RunStore) -> None:
         store.commit(store.state)
 
 
-def forget_layers(session: Session, first: Depth, figures: type[Explored] = Explored) -> None:
+def forget_layers(session: Session, first: Depth, figures: type[SearchFigures] = SearchFigures) -> None:
     """Erase all layers from `first` on. Durable on return."""
     store = session.store
     _forget_partial(session)

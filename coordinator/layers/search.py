@@ -33,7 +33,7 @@ from hakoiri.worker.layers.kernels import merge
 
 
 @dataclass(frozen=True)
-class Reached(Figures):
+class StoredFigures(Figures):
     """The number of stored configurations of a run, and whether they are all there are."""
 
     configurations: int = 0
@@ -41,7 +41,7 @@ class Reached(Figures):
 
 
 @dataclass(frozen=True)
-class Explored(Reached):
+class SearchFigures(StoredFigures):
     """The figures of a search from a start: depth of its last layer and of the nearest goal, if there is one."""
 
     depth: Depth | None = None
@@ -106,7 +106,7 @@ class LayeredSearch:
     empty when nothing is left to find; `state` is the store's state with all finished layers, committed or not.
     """
 
-    figures: ClassVar[type[Explored]] = Explored
+    figures: ClassVar[type[SearchFigures]] = SearchFigures
     #: A run kept by hosts that contains all configurations of the layers, if any.
     _within: RunStore | None = None
 
@@ -149,7 +149,7 @@ class LayeredSearch:
         """The number of configurations to find, if known."""
         return self.puzzle.total
 
-    def outcome(self) -> Explored:
+    def outcome(self) -> SearchFigures:
         """Return the figures of the run after the search has ended."""
         return replace(self.found, exhausted=not self.current.size)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.capabilities import Reversible
@@ -81,7 +81,7 @@ class LayersVerifier(Check):
 
     def _remade_by_hosts(self) -> "list[Remade]":
         """What hosts have made again of their layers; nothing where not all have been found, or looked at."""
-        if self.keepers is None or not self.full or not Explored.of(self.store.state).exhausted:
+        if self.keepers is None or not self.full or not SearchFigures.of(self.store.state).exhausted:
             return []
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.layers.derive_kept import Remade, layers_remade
@@ -139,7 +139,7 @@ class LayersVerifier(Check):
             strays = layer.exclude_from(strays)
             if not len(strays):
                 break
-        if depth < self._deepest or Explored.of(self.store.state).exhausted:
+        if depth < self._deepest or SearchFigures.of(self.store.state).exhausted:
             self._report_strays(depth, keys, successors, owners, strays)
         else:
             self._look_ahead(depth, keys, successors, owners, strays)
@@ -241,7 +241,7 @@ class LayersVerifier(Check):
 
     def _check_state(self) -> None:
         records = self.store.layer_records()
-        state, found = self.store.state, Explored.of(self.store.state)
+        state, found = self.store.state, SearchFigures.of(self.store.state)
         if (total := sum(record.size for record in records)) != found.configurations:
             self.report.fault(f"the state counts {found.configurations} configurations, the layers have {total}")
         for record in records:
@@ -255,7 +255,7 @@ class LayersVerifier(Check):
 
     def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
         nearest = next((record.depth for record in records if record.goals), None)
-        if nearest != (said := Explored.of(self.store.state).goal_depth):
+        if nearest != (said := SearchFigures.of(self.store.state).goal_depth):
             self.report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
 
 

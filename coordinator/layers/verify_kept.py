@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.executors.dealt import NOBODY
 from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.range_map import NOBODY
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_fault

@@ -15,7 +15,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "whole": ("hakoiri.coordinator.graphs.job", "Whole"),
     "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
     "study": ("hakoiri.coordinator.deals.study", "StudyDeals"),
-    "hardest": ("hakoiri.coordinator.goals.job", "Hardest"),
+    "hardest": ("hakoiri.coordinator.goals.job", "HardestJob"),
     "eccentricities": ("hakoiri.coordinator.graphs.bounding", "EccentricityJob"),
     "sizes": ("hakoiri.coordinator.families.sizes", "StudySizes"),
     "boards": ("hakoiri.coordinator.families.boards", "StudyBoards"),

@@ -99,7 +99,8 @@ def _check_here(store: RunStore, depths: list[Depth], context: ComputeContext, r
     for done, _ in enumerate(context.local.each("check", audit.check, ranges), 1):
         context.tell(Progress(done, len(ranges), "key ranges checked"))
     audit.finish()
-    report.count("layers", len(depths))
+    if depths:
+        report.count("layers", len(depths))
     for fault in audit.faults:
         report.damage(fault)
     if not report.ok:

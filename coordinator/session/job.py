@@ -7,7 +7,7 @@ cancelling, resuming, verifying, repairing and deleting then work as for all oth
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.check import Check
@@ -20,13 +20,6 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 from hakoiri.worker.warm import Loader, load_host_kernels, load_search_kernels
-
-_Item = TypeVar("_Item")
-_MOST_FAULTS = 100
-#: Seeds of samples are below this: short enough to be typed.
-_SEEDS = 1 << 32
-#: The cause of faults: the puzzle's own rules, files that a repair mends, or neither.
-Cause = Literal["puzzle", "damage", "unknown"]
 
 
 class Table(NamedTuple):

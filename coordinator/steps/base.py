@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import reduce
 
-from hakoiri.coordinator.executors.dealt import Dealt
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_in
 from hakoiri.storage.layers.store import RunStore
 
@@ -12,7 +12,7 @@ from hakoiri.storage.layers.store import RunStore
 class MovedError(Exception):
     """Ranges of the base run have moved: to where they are as `dealt`."""
 
-    def __init__(self, dealt: Dealt) -> None:
+    def __init__(self, dealt: RangeMap) -> None:
         super().__init__("ranges of the base run have moved")
         self.dealt = dealt
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, spread
 from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, spread
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
@@ -82,14 +82,14 @@ class Evening:
             self._stored = _shares(stored, there)
             self._sizes = _shares(self._sizes, there) if len(self._sizes) == len(there) else []
 
-    def _stored_of(self, dealt: Dealt) -> list[float]:
+    def _stored_of(self, dealt: RangeMap) -> list[float]:
         """Return how many keys of all layers each range has; where nothing is known of them, as many as others."""
         ranges = len(dealt.owners)
         if len(self._stored) != ranges:
             self._stored = [self._store.state.figures["configurations"] / ranges] * ranges
         return self._stored
 
-    def _seconds(self, dealt: Dealt, targets: Sequence[int], stored: Sequence[float]) -> float:
+    def _seconds(self, dealt: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:
         """Return how long ranges with so many keys take to move: hosts send and receive at the same time."""
         load = [0.0] * (2 * len(dealt.hosts))
         for number, target in enumerate(targets):

@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers, goes_on
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.base import MovedError, require_base
 from hakoiri.coordinator.steps.evening import Evening
@@ -45,7 +45,7 @@ _EVENLY = 1 << 14
 
 
 @dataclass(frozen=True)
-class Kept:
+class LastRound:
     """The last round of layer `depth` that all hosts have kept."""
 
     depth: Depth
@@ -119,7 +119,7 @@ class Hosting:
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
-        keepers = Keepers(session.store, pool, Dealt(hosts, partition.packed, owners, copies, left=left))
+        keepers = Keepers(session.store, pool, RangeMap(hosts, partition.packed, owners, copies, left=left))
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         try:
             keepers.ask("host-take", depth, keys=lambda host: layers)
@@ -223,13 +223,13 @@ class Hosting:
         """The last round of a layer that all hosts have kept, 0 if there is none."""
         if self._store.read(META, ROUND_KEY) is None:
             return 0
-        kept = Kept(**all_fields(Kept, self._store.read_record(META, ROUND_KEY, "record of its last round")))
+        kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
         return kept.round if kept.depth == depth else 0
 
     def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
         """Have all hosts keep the round, then record it."""
         self._ask("host-keep", depth, told)
-        self._store.stage_record(META, ROUND_KEY, asdict(Kept(depth, self._round)))
+        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round)))
         found, state = sum(answer.size for answer in told.values()), self._store.state
         headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
         self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))

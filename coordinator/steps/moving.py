@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Keepers
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.errors import ElsewhereError
@@ -102,7 +102,7 @@ class Moving:
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
         self._move(self._keepers.dealt, targets, self._keepers.dealt.moved(targets))
 
-    def follow(self, other: Dealt) -> None:
+    def follow(self, other: RangeMap) -> None:
         """Have ranges, and copies, move to where another run with the same ranges has them."""
         dealt = self._keepers.dealt
         self._note("moving ranges to where those of the other run are")
@@ -142,7 +142,7 @@ class Moving:
         # What is under way goes on.
         self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.dealt))
 
-    def _move(self, dealt: Dealt, targets: list[int], after: Dealt) -> None:
+    def _move(self, dealt: RangeMap, targets: list[int], after: RangeMap) -> None:
         """Send ranges between the hosts of `dealt`, which may be more than those of the run; make `after` so."""
         before, self._keepers.dealt = self._keepers.dealt, dealt
         try:
@@ -156,7 +156,7 @@ class Moving:
         self._record(after)
         self.settle()
 
-    def _record(self, dealt: Dealt) -> None:
+    def _record(self, dealt: RangeMap) -> None:
         """Record it; a layer under way is begun anew."""
         self._store.stage_record(META, HOSTS_KEY, asdict(dealt))
         self._store.erase(META, ROUND_KEY)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
@@ -372,7 +372,7 @@ def test_who_has_left_drops_its_part_when_it_is_back(
 @given(st.integers(2, 8), st.lists(st.integers(0, 1_000), min_size=8, max_size=60), st.randoms())
 def test_ranges_move_until_no_host_has_much_more_than_others(hosts: int, sizes: list[int], random: Random) -> None:
     names, owners = [f"host-{number}" for number in range(hosts)], [random.randrange(hosts) for _ in sizes]
-    before = Dealt(names, b"", owners)
+    before = RangeMap(names, b"", owners)
     targets = before.evened(sizes, [random.randrange(10) for _ in sizes])
     after = before.moved(targets).owners
 
@@ -391,7 +391,7 @@ def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
     count: int, each: int, copied: bool, data: st.DataObject
 ) -> None:
     names, owners = [f"host-{number}" for number in range(count)], [n % count for n in range(count * each)]
-    dealt = Dealt(names, b"", owners, copies_of(owners, count) if copied else [])
+    dealt = RangeMap(names, b"", owners, copies_of(owners, count) if copied else [])
     while len(dealt.hosts) > 1:
         host = data.draw(st.sampled_from(dealt.hosts))
         kept = {number: dealt.hosts[owner] for number, owner in enumerate(dealt.owners)}
@@ -409,7 +409,7 @@ def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
         counts = [after.owners.count(place) for place in range(len(after.hosts))]
         # Whoever has the copy takes over, however much that host keeps already.
         assert copied or max(counts) - min(counts) <= 1
-        dealt = Dealt(after.hosts, b"", after.owners, after.copies)
+        dealt = RangeMap(after.hosts, b"", after.owners, after.copies)
 
 
 @given(st.integers(2, 9), st.integers(1, 40))
@@ -422,8 +422,8 @@ def test_copies_lie_at_all_other_hosts_evenly(hosts: int, ranges: int) -> None:
 
 
 def test_a_host_whose_copies_are_not_there_yet_is_needed() -> None:
-    dealt = Dealt(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0])
+    dealt = RangeMap(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0])
     assert dealt.dispensable() == {"a", "b", "c"}
     assert dealt.moved(dealt.from_host("a")).without("a").dispensable() == set()
-    assert Dealt(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0], [1]).dispensable() == {"a", "c"}
-    assert Dealt(["a"], b"", [0], [NOBODY]).dispensable() == set()
+    assert RangeMap(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0], [1]).dispensable() == {"a", "c"}
+    assert RangeMap(["a"], b"", [0], [NOBODY]).dispensable() == set()

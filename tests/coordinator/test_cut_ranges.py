@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.dealt import NOBODY, Dealt, copies_of
 from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.steps import hosted
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -58,7 +58,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts
         yield found
 
 
-def dealt_of(directory: Path, hosts: NearHosts) -> Dealt:
+def dealt_of(directory: Path, hosts: NearHosts) -> RangeMap:
     """Which host has which ranges."""
     with RunStore(directory) as store:
         return Keepers.of(store, hosts).dealt
@@ -204,7 +204,7 @@ def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copie
     owners = data.draw(st.lists(st.integers(0, hosts - 1), min_size=ranges, max_size=ranges))
     some = st.sets(st.integers(0, ranges - 1)).map(sorted)
     names, copies = [f"host-{number}" for number in range(hosts)], copies_of(owners, hosts) if copied else []
-    before = Dealt(names, b"before", owners, copies, data.draw(some), fresh=data.draw(some))
+    before = RangeMap(names, b"before", owners, copies, data.draw(some), fresh=data.draw(some))
     after = before.cut(b"after", pieces)
     assert (after.partition, after.settled, len(after.owners)) == (b"after", False, sum(pieces))
     for number, (begin, end) in enumerate(pairwise([0, *accumulate(pieces)])):
@@ -217,7 +217,7 @@ def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copie
 
 @given(st.integers(1, 9), st.lists(st.integers(0, 1_000), min_size=1, max_size=60), st.integers(1, 16))
 def test_no_piece_is_larger_than_two_parts(hosts: int, sizes: list[int], parts: int) -> None:
-    dealt = Dealt([f"host-{number}" for number in range(hosts)], b"", [0] * len(sizes))
+    dealt = RangeMap([f"host-{number}" for number in range(hosts)], b"", [0] * len(sizes))
     pieces = dealt.pieces(sizes, parts)
     part = max(1.0, sum(sizes) / (parts * hosts))
     assert all(size / count <= 2 * part for size, count in zip(sizes, pieces, strict=True))

@@ -17,7 +17,7 @@ from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableErro
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.goals import search
 from hakoiri.coordinator.goals.distances import distances_run
-from hakoiri.coordinator.goals.search import Distances, GoalSearch
+from hakoiri.coordinator.goals.search import GoalFigures, GoalSearch
 from hakoiri.coordinator.runs.catalogue import delete_run
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.create import make_run
@@ -120,7 +120,7 @@ def assert_right(directory: Path, options: dict[str, str]) -> None:
     with RunStore(directory) as store:
         layers, dead = expected(options["layout"], options["keys"], options["directed"], Toy(options).start)
         assert [ints(store.layer(depth)) for depth in range(store.state.depth + 1)] == layers
-        found = Distances.of(store.state)
+        found = GoalFigures.of(store.state)
         assert (found.configurations, found.depth, found.dead) == (sum(map(len, layers)), len(layers) - 1, dead)
         assert (store.state.status, found.exhausted) == ("complete", True)
         assert_tidy(store)

@@ -12,7 +12,7 @@ import redis
 from hakoiri.coordinator.executors import hosts as hosts_module
 from hakoiri.coordinator.executors import opening, remote
 from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
-from hakoiri.coordinator.goals.job import Hardest
+from hakoiri.coordinator.goals.job import HardestJob
 from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.job import Job
@@ -78,7 +78,7 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
 
 
 @pytest.mark.parametrize(
-    ("puzzle", "kinds"), [("hanoi", [Explore, Hardest]), ("gap", [Explore, Hardest]), ("nakuron", [Explore])]
+    ("puzzle", "kinds"), [("hanoi", [Explore, HardestJob]), ("gap", [Explore, HardestJob]), ("nakuron", [Explore])]
 )
 def test_hosts_keep_explorations_and_what_follows_moves_from_the_goals(puzzle: str, kinds: list[type[Job]]) -> None:
     """Other runs look into layers that lie here."""

@@ -18,7 +18,7 @@ import pytest
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.executors.opening import open_context as threads_alone
 from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -217,7 +217,7 @@ def assert_as_expected(directory: Path, options: dict[str, str]) -> None:
     """The finished run holds the layers of the plain search and nothing else at all."""
     right = expected(**options)
     with RunStore(directory) as store:
-        state, found, records = store.state, Explored.of(store.state), store.layer_records()
+        state, found, records = store.state, SearchFigures.of(store.state), store.layer_records()
         assert [(record.size, record.digest, record.goals) for record in records] == right.records
         assert [ints(store.layer(depth)) for depth in range(state.depth + 1)] == right.layers
         assert (state.status, found.exhausted, state.digest) == ("complete", True, right.digest)

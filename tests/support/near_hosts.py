@@ -12,8 +12,8 @@ import pytest
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.executors import dealt, opening
 from hakoiri.coordinator.executors import hosts as executors_hosts
+from hakoiri.coordinator.executors import opening, range_map
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs import collect, verify
@@ -197,7 +197,7 @@ def always_even(monkeypatch: pytest.MonkeyPatch, parts: int = 8) -> None:
     monkeypatch.setattr(evening, "_MOVED_BYTES", 1 << 60)
     monkeypatch.setattr(evening, "_waited", lambda answers: 1.0)
     for name, value in (("_UNEVEN", 1.0), ("_EVEN", 1.0), ("_PARTS", parts)):
-        monkeypatch.setattr(dealt, name, value)
+        monkeypatch.setattr(range_map, name, value)
 
 
 def driven(directory: Path, resources: Resources, notes: Notes, until: int | None = None) -> State:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hakoiri.api import Run
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
@@ -72,7 +72,7 @@ def local_context(
 
 def essence(run: Run) -> tuple[Any, ...]:
     """What must not depend on how a run was driven."""
-    state, found = run.store.state, Explored.of(run.store.state)
+    state, found = run.store.state, SearchFigures.of(run.store.state)
     records = [(record.size, record.digest, record.goals) for record in run.layer_records()]
     return state.digest, found.configurations, found.goal_depth, found.exhausted, records
 

@@ -32,7 +32,7 @@ from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
-from hakoiri.worker.hosts.step import PARTS, HostStep, Mark, kept_mark
+from hakoiri.worker.hosts.step import PARTS, HostStep, RoundMark, kept_mark
 from hakoiri.worker.hosts.wire import Link
 from hakoiri.worker.hosts.within import Within, moves_within
 from hakoiri.worker.layers.partition import partition_by
@@ -102,7 +102,7 @@ class Part:
         copied = [request.cuts.bounds(n) for n in sorted(request.copied)]
         for depth, keys in enumerate(layers, request.depth - len(layers)):
             own = [slice_between(keys, low, high) for low, high in mine]
-            made = Mark(depth, b"")
+            made = RoundMark(depth, b"")
             for part in own:
                 total = np.array([len(part), 0, *lanes_of(part)], dtype=np.uint64)
                 made = made.plus(total, *self.store.stage_blocks(depth, code_keys(depth, part), made.index))
@@ -120,7 +120,7 @@ class Part:
             if self.store.state.depth != request.depth - 1:
                 there = self.store.state.depth
                 raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
-            self._step = HostStep(self, request, session, Mark(request.depth, b""))
+            self._step = HostStep(self, request, session, RoundMark(request.depth, b""))
         step = self._asked(request, session)
         step.expand(request.round_seconds)
         return [as_array(asdict(step.told()))]
@@ -210,7 +210,7 @@ class Part:
         if not request.round:
             self._abandon()
             self._rules = self._rules or Rules(self.puzzle, request.manifest["puzzle"], self._threads.workers)
-            self._step = HostStep(self, request, session, Mark(request.depth, b""), self._rules)
+            self._step = HostStep(self, request, session, RoundMark(request.depth, b""), self._rules)
             self._rules.begin()
         step = self._asked(request, session)
         if self._rules is None:
@@ -299,7 +299,7 @@ class Part:
         first = max(0, depth - 2) if self.puzzle.undirected else 0
         return [self.layer(each) for each in range(depth - 1, first - 1, -1)]
 
-    def _finish(self, made: Mark, keys: list[Keys] | None) -> None:
+    def _finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then; its keys, if they fit, stay in memory."""
         self.store.stage_layer(made.finished(0, None))
         self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}

@@ -42,7 +42,7 @@ PARTS = 4
 
 
 @dataclass(frozen=True)
-class Mark(Partial):
+class RoundMark(Partial):
     """How far the layer is after so many rounds, which took `seconds`, `sent` bytes and `received` some.
 
     `begun` has for each range what of it is expanded, all below this key; both as text, the keys as hexadecimal.
@@ -55,13 +55,13 @@ class Mark(Partial):
     begun: dict[str, str] = field(default_factory=dict)
 
 
-def kept_mark(store: RunStore, depth: Depth, number: int) -> Mark | None:
+def kept_mark(store: RunStore, depth: Depth, number: int) -> RoundMark | None:
     """The mark of a round of layer `depth`, if it was kept."""
-    marks = [Mark.from_record(fields) for fields in (store.read_partial() or {"marks": []})["marks"]]
+    marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {"marks": []})["marks"]]
     return next((mark for mark in marks if mark and (mark.depth, mark.round) == (depth, number)), None)
 
 
-class Keeper(Protocol):
+class StepPart(Protocol):
     """What a step needs of the part of the run that it belongs to."""
 
     store: RunStore
@@ -87,10 +87,10 @@ class HostStep:
     """
 
     def __init__(
-        self, part: Keeper, request: HostRequest, session: str, mark: Mark, rules: Puzzle | None = None
+        self, part: StepPart, request: HostRequest, session: str, mark: RoundMark, rules: Puzzle | None = None
     ) -> None:  # fmt: skip
         self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
-        self._kept: tuple[Mark, ...] = (mark,) if mark.round else ()
+        self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
@@ -240,7 +240,7 @@ class HostStep:
             # The coordinator has recorded the last round: nobody goes back to an earlier one.
             self._stage(replace(self.mark, spilled=self.mark.spilled.beyond(self.mark.merged)))
 
-    def _stage(self, *marks: Mark) -> None:
+    def _stage(self, *marks: RoundMark) -> None:
         self._kept = marks
         self._store.stage_record(META, PARTIAL_KEY, {"marks": [asdict(mark) for mark in marks]})
 

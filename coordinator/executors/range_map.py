@@ -19,7 +19,7 @@ _Value = TypeVar("_Value", int, float)
 
 
 @dataclass(frozen=True)
-class Dealt:
+class RangeMap:
     """The hosts of a run, and the number of the host of each range of `partition`.
 
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
@@ -51,7 +51,7 @@ class Dealt:
         needed = {owner for number, owner in enumerate(self.owners) if self.copy_of(number) == NOBODY}
         return {host for place, host in enumerate(self.hosts) if place not in needed}
 
-    def joined_by(self, hosts: Sequence[str]) -> "Dealt":
+    def joined_by(self, hosts: Sequence[str]) -> "RangeMap":
         """The same with more hosts, which have no ranges yet."""
         return replace(self, hosts=[*self.hosts, *hosts], left=[host for host in self.left if host not in hosts])
 
@@ -93,7 +93,7 @@ class Dealt:
         pieces = [round(size / part) if size >= 2 * part else 1 for size in sizes]
         return pieces if sum(pieces) <= min(_MOST, _MOST_EACH * len(self.hosts)) else [1] * len(sizes)
 
-    def cut(self, partition: bytes, pieces: Sequence[int]) -> "Dealt":
+    def cut(self, partition: bytes, pieces: Sequence[int]) -> "RangeMap":
         """The same with each range cut into so many pieces, as `partition` says."""
         known = {*self.fresh}, {*self.due}
         fresh, due = (spread([number in each for number in range(len(pieces))], pieces) for each in known)
@@ -139,23 +139,23 @@ class Dealt:
             load[owner] += size
         return load
 
-    def moved(self, targets: Sequence[int]) -> "Dealt":
+    def moved(self, targets: Sequence[int]) -> "RangeMap":
         """The same when ranges have moved to `targets`; copies that are at their new owner are due elsewhere."""
         owners = [owner if target == NOBODY else target for owner, target in zip(self.owners, targets, strict=True)]
         return replace(self, owners=owners, settled=False)._copied()
 
-    def without(self, host: str) -> "Dealt":
+    def without(self, host: str) -> "RangeMap":
         """The same when a host has left that has no ranges; copies that it had are due elsewhere."""
         names = [name for name in self.hosts if name != host]
         numbers = {self.hosts.index(name): number for number, name in enumerate(names)}
         owners, copies = [numbers[owner] for owner in self.owners], [numbers.get(copy, NOBODY) for copy in self.copies]
         return replace(self, hosts=names, owners=owners, copies=copies, settled=False)._copied()
 
-    def copied(self) -> "Dealt":
+    def copied(self) -> "RangeMap":
         """The same, of a run without copies, with copies of all ranges, which are due."""
         return replace(self, copies=[NOBODY] * len(self.owners))._copied()
 
-    def _copied(self) -> "Dealt":
+    def _copied(self) -> "RangeMap":
         """The same with copies at other hosts than the owners, as far as there are such; due where they are new."""
         if not self.copies:
             return self
