@@ -6,6 +6,7 @@ the payload of the chunk of the task ``derive``, or of its result. It loads the 
 
 import os
 import sys
+from contextlib import suppress
 from typing import IO
 
 from hakoiri.worker.parent import end_with
@@ -34,6 +35,7 @@ def read_message(pipe: IO[bytes]) -> bytes:
 def main() -> None:
     """Derive what comes until nothing does; what the puzzle prints goes to stderr."""
     # Here, for the process that starts this one imports the module, too.
+    from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.registry import PuzzleSpec
     from hakoiri.puzzles.user.files import configured_files, load_file
     from hakoiri.storage.ledger.records import unpack_record
@@ -44,7 +46,9 @@ def main() -> None:
     answers, asked = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
     for path in configured_files():
-        load_file(path)
+        # A file that is gone may be that of another puzzle.
+        with suppress(PuzzleError):
+            load_file(path)
     try:
         puzzle = PuzzleSpec.from_dict(unpack_record(read_message(asked), "puzzle", b"")).build()
         while True:
