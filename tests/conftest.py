@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -22,6 +23,8 @@ from tests.support.searching import SlowRules, Successors
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
 _MEMORY, _ROOM_BYTES = Path("/dev/shm"), 4 << 30
 
+# Below nohup it is ignored, and by all that is started, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # The same examples each time, and others besides where there is time.
 _EXAMPLES = 500 if os.environ.get("HAKOIRI_MANY_SEEDS") else 50
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=_EXAMPLES)
