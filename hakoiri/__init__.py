@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves
     from hakoiri.puzzles.contract import Choice, Expansion, Number, Puzzle, Text
-    from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
+    from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
     from hakoiri.puzzles.jit import jit
     from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
     from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
@@ -47,7 +47,7 @@ _PLACES = {
     ),
     "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "hakoiri.puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
-    "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError", "Step"),
+    "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "Hint", "PuzzleError"),
     "hakoiri.puzzles.jit": ("jit",),
     "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
     "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
@@ -56,9 +56,9 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
-    "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Map", "Number", "Part", "Picture", "Polygon",
+    "HakoiriError", "Hardest", "Hint", "Key", "Keys", "Label", "Line", "Map", "Number", "Part", "Picture", "Polygon",
     "Puzzle", "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths",
-    "Span", "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "Span", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def admit(directory: Path, word: str | None = None) -> None:
     try:
         find_again(name, digest, word)
     except PuzzleError as error:
-        raise MismatchError(f"run {directory.name} cannot be opened: {error}", *error.steps) from error
+        raise MismatchError(f"run {directory.name} cannot be opened: {error}", *error.hints) from error
 
 
 def admitted(words: Iterable[str]) -> dict[str, PuzzleSpec]:

@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys
 from hakoiri.puzzles.keys.order import order_of
 from hakoiri.storage.layers.store import RunStore
@@ -156,11 +156,11 @@ class Answers:
             where += "" if self.whole else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
         return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
-    def _further(self) -> Step:
+    def _further(self) -> Hint:
         """Return the hint how to find more than this run has."""
         complete = self.store.state.status == "complete"
         limit = next(iter(self.store.manifest.plan), "until_goal")
-        return Step("run without", limit) if complete else Step("resume", self.name)
+        return Hint("run without", limit) if complete else Hint("resume", self.name)
 
     def _context(
         self, control: Control | None = None, observer: Observer | None = None, puzzle: Puzzle | None = None,
@@ -198,7 +198,7 @@ class Answers:
             raise UnanswerableError(
                 f"run {self.name} has listed its configurations without looking for components; that is done by one "
                 "that is not asked for diameters of none",
-                Step("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
+                Hint("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
             )
 
     def _require_graph(self) -> None:
@@ -207,5 +207,5 @@ class Answers:
             raise UnanswerableError(
                 f"run {self.name} is of the kind {self.store.manifest.mode}, which has no graph of moves: no paths, "
                 "distances or components",
-                Step("ask", self.name, asks[0]),
+                Hint("ask", self.name, asks[0]),
             )

@@ -25,13 +25,13 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions
 from hakoiri.goals import Hardest
+from hakoiri.hints import noted
 from hakoiri.maps import Map, MapAnswers
 from hakoiri.paths import ShortestPath, ShortestPaths
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
-from hakoiri.steps import noted
 from hakoiri.storage.results.census import Diameter
 
 __all__ = [
@@ -184,8 +184,8 @@ def _run_to_end(
 def _drive_to_end(directory: Path, resources: Resources | None, observer: Observer | None, repair: bool = False) -> Run:
     state = drive(directory, resources or Resources(), Control(), observer or SilentObserver(), repair)
     if state.status != "complete":
-        step = Step("resume", directory.name, str(directory.parent))
-        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
+        hint = Hint("resume", directory.name, str(directory.parent))
+        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
     return _opened(directory, resources)
 
 

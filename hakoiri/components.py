@@ -15,7 +15,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Configuration
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results.census import Diameter, read_component, read_diameter
@@ -122,8 +122,8 @@ class ComponentAnswers(PathAnswers):
         """Drive a derived run to its end; `RunError` if it stops before."""
         state = drive(directory, resources, control or Control(), observer or SilentObserver())
         if state.status != "complete":
-            step = Step("resume", directory.name, str(directory.parent))
-            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
+            hint = Hint("resume", directory.name, str(directory.parent))
+            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
 
     def component_asked(self, component: int | None) -> int:
         """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""
@@ -177,5 +177,5 @@ class ComponentAnswers(PathAnswers):
             raise UnanswerableError(
                 f"{self.puzzle.name} is directed: its configurations need not all lead to each other, only those "
                 "of its strong components do",
-                Step("ask", self.name, "strong components"),
+                Hint("ask", self.name, "strong components"),
             )

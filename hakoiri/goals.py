@@ -12,7 +12,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, distances_run
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.readers import StoredLayer
 
@@ -91,7 +91,7 @@ class GoalAnswers(ComponentAnswers):
         known = self.known_distances()
         if known is None:
             raise UnanswerableError(
-                f"the goal distances of run {self.name} are not known", Step("ask", self.name, "hardest")
+                f"the goal distances of run {self.name} are not known", Hint("ask", self.name, "hardest")
             )
         return known.of(keys)
 
@@ -99,5 +99,5 @@ class GoalAnswers(ComponentAnswers):
         """Raise `UnanswerableError` if the run is not finished, or has no goal."""
         self._require_complete("the distances to its goals are")
         if not any(record.goals for record in self.layer_records()):
-            step = Step("give", "goal", "CONF")
-            raise UnanswerableError(f"run {self.name} has no goal among its configurations: run the puzzle anew", step)
+            hint = Hint("give", "goal", "CONF")
+            raise UnanswerableError(f"run {self.name} has no goal among its configurations: run the puzzle anew", hint)

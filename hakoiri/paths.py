@@ -12,7 +12,7 @@ from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
 from hakoiri.storage.ledger.manifest import Depth
@@ -152,8 +152,8 @@ class PathAnswers(Answers):
         if not avoid:
             return self.puzzle
         if isinstance(self.puzzle, Quotient):
-            step = Step("run without", "merge_mirrors")
-            raise UnanswerableError(f"run {self.name} has mirror images merged, so no path avoids one of them", step)
+            hint = Hint("run without", "merge_mirrors")
+            raise UnanswerableError(f"run {self.name} has mirror images merged, so no path avoids one of them", hint)
         avoided = any_of(self.puzzle, avoid)
         for end in [origin] if key is None else [origin, key]:
             if avoided(self.puzzle.keys([end]))[0]:

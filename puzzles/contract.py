@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, did_you_mean
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
 from hakoiri.puzzles.keys.layout import (
     Configuration,
     Counts,
@@ -223,7 +223,7 @@ class Puzzle(ABC):
 
     def configurations(self) -> Iterator[Keys]:
         """Yield every configuration, as blocks that are strictly increasing within and between blocks."""
-        raise PuzzleError(f"{self.name} cannot list its whole space", Step("leave out", "whole"))
+        raise PuzzleError(f"{self.name} cannot list its whole space", Hint("leave out", "whole"))
 
     def check_key(self, key: Key) -> None:
         """Return if `key` is a configuration; else raise `ConfigurationError` that says what is wrong with it.
@@ -279,7 +279,7 @@ class Puzzle(ABC):
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""
-        raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
+        raise PuzzleError(f"{self.name} has no mirror images to merge", Hint("leave out", "merge_mirrors"))
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Return maps of keys by symmetries of the moves, which generate all known ones.

@@ -8,7 +8,7 @@ HakoiriError
 └── RunError                          coordinator.errors: unknown or ambiguous runs, questions a run cannot answer
 
 A message is one line: what was expected and what was found. The next step goes with it as data, for the command line
-and Python have other words for it (`hakoiri.steps`). Only the command line exits.
+and Python have other words for it (`hakoiri.hints`). Only the command line exits.
 """
 
 import math
@@ -30,8 +30,8 @@ Do = Literal[
 ]  # fmt: skip
 
 
-class Step(NamedTuple):
-    """A next step for the user. `what` is the name of a run, a setting or a puzzle.
+class Hint(NamedTuple):
+    """A hint to the next step for the user. `what` is the name of a run, a setting or a puzzle.
 
     `value` is a value for a setting, a question to a run (`coordinator.session.job.Job`), or the data directory of a
     run if the user named it.
@@ -42,10 +42,10 @@ class Step(NamedTuple):
     value: str = ""
 
     @staticmethod
-    def read(stored: Iterable[Sequence[str]]) -> "tuple[Step, ...]":
-        """Steps that were stored or sent as lists, without those that only a later version knows; or `TypeError`."""
-        steps = (Step(*map(str, step)) for step in stored)  # type: ignore[arg-type]
-        return tuple(step for step in steps if step.do in get_args(Do))
+    def read(stored: Iterable[Sequence[str]]) -> "tuple[Hint, ...]":
+        """Return hints that were stored or sent as lists, without those of later versions; or raise `TypeError`."""
+        hints = (Hint(*map(str, hint)) for hint in stored)  # type: ignore[arg-type]
+        return tuple(hint for hint in hints if hint.do in get_args(Do))
 
 
 def visible(text: str) -> str:
@@ -70,11 +70,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class HakoiriError(Exception):
-    """The base of every error that is not a defect of the program. `steps` are what may help."""
+    """The base of every error that is not a defect of the program. `hints` are what may help."""
 
-    def __init__(self, text: str = "", *steps: Step) -> None:
+    def __init__(self, text: str = "", *hints: Hint) -> None:
         super().__init__(text)
-        self.steps = steps
+        self.hints = hints
 
 
 class PuzzleError(HakoiriError, ValueError):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hakoiri.puzzles.capabilities import Placements, Reversible
 from hakoiri.puzzles.contract import Expansion, Matching, Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask, as_line, ints
 from hakoiri.puzzles.keys.order import equal_rows
 from hakoiri.puzzles.keys.splitmix import random_words
@@ -27,7 +27,7 @@ _SAMPLE = 200
 def with_goal(plain: type[Puzzle]) -> type[Puzzle]:
     """Return the class `plain`, which has no such option, with a required option ``goal``."""
     if issubclass(plain, Placements):
-        raise PuzzleError(f"{plain.name} counts solutions, and no others can be its goal", Step("leave out", "goal"))
+        raise PuzzleError(f"{plain.name} counts solutions, and no others can be its goal", Hint("leave out", "goal"))
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
     made: type[Puzzle] = type(plain.__name__, (_Chosen, plain), about)
     return made
@@ -46,7 +46,7 @@ class _Chosen(Puzzle):
             self._holds, self.parameters["goal"] = read_matching(self, text)
         except ConfigurationError as error:
             said = str(error) if "?" in text else str(error).replace("?", "*")
-            raise PuzzleError(f"{self.name} option goal={text}: {said}", *error.steps) from None
+            raise PuzzleError(f"{self.name} option goal={text}: {said}", *error.hints) from None
 
     def is_goal(self, keys: Keys) -> Mask:
         return self._holds(keys)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hakoiri.puzzles.errors import PuzzleError, Step, did_you_mean
+from hakoiri.puzzles.errors import Hint, PuzzleError, did_you_mean
 from hakoiri.puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PuzzleSpec:
             return puzzle
         if not puzzle.has_mirrors:
             which = " that keep such a goal" if "goal" in self.options else ""
-            raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Step("leave out", "merge_mirrors"))
+            raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Hint("leave out", "merge_mirrors"))
         from hakoiri.puzzles.quotient import MergedMirrors
 
         return MergedMirrors(puzzle)

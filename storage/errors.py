@@ -14,7 +14,7 @@ StorageError (HakoiriError)
 └── PoisonedError                      a write failed before: this process may not write to the run any more
 """
 
-from hakoiri.puzzles.errors import HakoiriError, Step
+from hakoiri.puzzles.errors import HakoiriError, Hint
 
 
 class StorageError(HakoiriError):
@@ -37,7 +37,7 @@ class NameTakenError(StorageError, FileExistsError):
     """Another process has made a run by the same name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is a run {name} already; take another name", Step("delete", name))
+        super().__init__(f"there is a run {name} already; take another name", Hint("delete", name))
 
 
 class ElsewhereError(StorageError):

@@ -12,9 +12,9 @@ from typer.main import get_command
 
 from hakoiri.cli.app import app
 from hakoiri.coordinator.runs.kinds import KINDS
-from hakoiri.puzzles.errors import Step
+from hakoiri.hints import WORDS, in_command_line
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
-from hakoiri.steps import WORDS, in_command_line
 from tests.system.helpers import ROOT
 
 #: The folders of the source. All but `hakoiri` itself are imported below that name, through the links in it; here they
@@ -51,7 +51,7 @@ MOST_LINES, MOST_MODULES = 350, 12
 #: Folders that offer names instead of modules.
 FACES = {ROOT / "hakoiri", ROOT / "hakoiri" / "cli"}
 #: Who words next steps as commands, and how a command or a flag looks in a text.
-WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.steps", "hakoiri.web.runs.questions")
+WORDED = ("hakoiri.cli", "hakoiri.rows", "hakoiri.hints", "hakoiri.web.runs.questions")
 COMMAND = re.compile(r"\bhakoiri (?!import)[a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[on] \w")
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
@@ -276,7 +276,7 @@ def commands(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_only_the_face_knows_the_command_line(package: str) -> None:
-    """Others say what may be done next as data (`puzzles.errors.Step`); so do the answers that Python asks for, too."""
+    """Others say what may be done next as data (`puzzles.errors.Hint`); so do the answers that Python asks for, too."""
     found = [(name, text) for name, tree in modules(package) if not name.startswith(WORDED) for text in commands(tree)]
     assert found == []
 
@@ -304,12 +304,12 @@ def test_only_flags_that_there_are_are_named() -> None:
         for package in PACKAGES
         for _, tree in modules(package)
         for node in nodes(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Step"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Hint"
         if isinstance(node.args[0], ast.Constant) and node.args[0].value in naming
         if isinstance(node.args[1], ast.Constant)
     }
     assert {"data", "memory", "option", "start", "until_goal"} <= settings
-    assert {in_command_line(Step("leave out", name)).split()[2] for name in settings} <= flags
+    assert {in_command_line(Hint("leave out", name)).split()[2] for name in settings} <= flags
 
 
 def picture() -> str:

@@ -29,7 +29,7 @@ from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.capabilities import Dealt, Placements
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.layers.store import RunStore
@@ -96,7 +96,7 @@ def certificate_of(store: RunStore) -> Certificate:
         raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
     if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
         raise UnanswerableError(
-            f"run {store.directory.name} has not come to its end", Step("resume", store.directory.name)
+            f"run {store.directory.name} has not come to its end", Hint("resume", store.directory.name)
         )
     puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
     start = spec.start or puzzle.render(puzzle.start)

@@ -8,7 +8,7 @@ from hakoiri.coordinator.session.rows import fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, counted
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, counted
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.worker.tasks import SOLVERS
 
@@ -27,7 +27,7 @@ def dealt(spec: PuzzleSpec) -> Dealt:
     if not isinstance(puzzle, Dealt):
         raise PuzzleError(f"{spec.name} has no deals; {names_of(has_sizes)} have")
     if "goal" in puzzle.parameters and puzzle.solver != "layers":
-        raise PuzzleError(f"{puzzle.name} is solved to its own goal, a run goes to any", Step("run", puzzle.name))
+        raise PuzzleError(f"{puzzle.name} is solved to its own goal, a run goes to any", Hint("run", puzzle.name))
     return puzzle
 
 
@@ -50,7 +50,7 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
             yield puzzle.tidy_deal(each)
         except ConfigurationError as error:
             where = f"deal {number}: " if len(texts) > 1 else ""
-            raise ConfigurationError(f"{where}{error}", *error.steps) from None
+            raise ConfigurationError(f"{where}{error}", *error.hints) from None
 
 
 def _announces(lines: list[str], rows: int) -> bool:
@@ -75,8 +75,8 @@ def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Obser
     if resources.redis is None and memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",
-            Step("lower", "cap"),
-            Step("give", "memory", f"{(needed >> 20) + 1}MB"),
+            Hint("lower", "cap"),
+            Hint("give", "memory", f"{(needed >> 20) + 1}MB"),
         )
-    less = Step("lower", "cap"), Step("raise", "memory")
+    less = Hint("lower", "cap"), Hint("raise", "memory")
     return fit_threads(resources, needed, f" for {cap:,} positions", observer, *less)

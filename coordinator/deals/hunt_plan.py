@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from hakoiri.puzzles.capabilities import Dealt
-from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
@@ -125,9 +125,9 @@ class HuntPlan:
         require_within("cap", cap, 1, MOST_POSITIONS)
         require_within("pool", pool, 1, _MOST_POOL)
         if objective not in OBJECTIVES:
-            raise PuzzleError(f"there is no objective {objective!r}", Step("give", "maximise", "|".join(OBJECTIVES)))
+            raise PuzzleError(f"there is no objective {objective!r}", Hint("give", "maximise", "|".join(OBJECTIVES)))
         if objective == "moves" and puzzle.parameters.get("goal") == "":
-            raise PuzzleError(f"this {puzzle.name} has no goal to be far from", Step("give", "goal", "CONF"))
+            raise PuzzleError(f"this {puzzle.name} has no goal to be far from", Hint("give", "goal", "CONF"))
         less = max(0, _FULL_SIZE - puzzle.size) if puzzle.size_option else 0
         return cls(objective, seed, cap, pool, _WORK[objective] >> less)
 

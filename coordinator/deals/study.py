@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -113,7 +113,7 @@ class StudyDeals(RowsJob):
         plan.check(kind)
         require_within("deals", deals, 1, MOST_SEED)
         if kind.size_option in spec.options:
-            raise PuzzleError(f"the sizes of a study say what {kind.size_option} is", Step("leave out", "option"))
+            raise PuzzleError(f"the sizes of a study say what {kind.size_option} is", Hint("leave out", "option"))
         if not sizes:
             raise PuzzleError(f"which sizes? a study of {kind.name} has some of {allowed.describe()}")
         for size in sizes:
@@ -164,8 +164,8 @@ class StudyDeals(RowsJob):
             self.session.observer.note("stopping when the deals in hand are searched")
             raise
         except MemoryError as error:
-            steps = Step("lower", "cap"), Step("lower", "workers")
-            raise OverBudgetError("the searches ran out of memory", *steps) from error
+            hints = Hint("lower", "cap"), Hint("lower", "workers")
+            raise OverBudgetError("the searches ran out of memory", *hints) from error
 
     def found(self) -> StudyFigures:
         return self._found

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hakoiri.coordinator.deals.dealing import has_sizes
 from hakoiri.puzzles.capabilities import Convention, Dealt, SearchOrder
-from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import names_of, puzzle_class
 from hakoiri.storage.layers.store import RunStore
@@ -36,13 +36,13 @@ class StudyPlan:
         """Raise `PuzzleError` for an invalid study."""
         if self.strategy not in kind.orders:
             known = "|".join(kind.orders)
-            raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", known))
+            raise PuzzleError(f"there is no strategy {self.strategy!r}", Hint("give", "strategy", known))
         if self.shorten and not (kind.shortens and self.strategy == "dfs"):
             text = "only solutions of superpuzz that were found depth first have anything to spare"
-            raise PuzzleError(text, Step("give", "strategy", "dfs") if kind.shortens else Step("leave out", "shorten"))
+            raise PuzzleError(text, Hint("give", "strategy", "dfs") if kind.shortens else Hint("leave out", "shorten"))
         require_within("seed", self.seed, 0, MOST_SEED)
         if not 0 < self.cap <= MOST_POSITIONS:
-            raise PuzzleError(f"a cap of {self.cap} positions is none", Step("give", "cap", f"1..{MOST_POSITIONS}"))
+            raise PuzzleError(f"a cap of {self.cap} positions is none", Hint("give", "cap", f"1..{MOST_POSITIONS}"))
         if self.study_version != self._version:
             raise PuzzleError(
                 f"this is version {self._version} of studies, the run was made by version {self.study_version}"

@@ -18,7 +18,7 @@ from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -106,7 +106,7 @@ class HostPool:
         if len(names) < wanted:
             text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
             text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-            raise (HostLostError if again else WorkerError)(text, Step("host", "DIR"))
+            raise (HostLostError if again else WorkerError)(text, Hint("host", "DIR"))
         return names[:wanted]
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
@@ -129,7 +129,7 @@ class HostPool:
         while missing := set(names) - (living := self.living()).keys():
             if not missing <= told:
                 told |= missing
-                self._observer.note(f"waiting for {', '.join(sorted(missing))}", Step("host", "DIR"))
+                self._observer.note(f"waiting for {', '.join(sorted(missing))}", Hint("host", "DIR"))
             self._control.check()
             late = time.monotonic() > began + self._tuning.away
             if len(missing) == 1 and missing <= {*dispensable} and (late or missing <= self.draining()):
@@ -195,7 +195,7 @@ class HostPool:
         if event.kind == "missing":
             raise HostLostError(f"host {host}: {event.detail}")
         if event.kind != "done":
-            raise WorkerError(f"host {host}: {event.detail}", *event.steps)
+            raise WorkerError(f"host {host}: {event.detail}", *event.hints)
         try:
             result = flight.fetch(chunk, event.attempt)
         except PayloadError as error:
@@ -299,7 +299,7 @@ class Keepers:
 
     def _away(self, hosts: Collection[str]) -> ElsewhereError:
         text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
-        return ElsewhereError(text, Step("host", "DIR"))
+        return ElsewhereError(text, Hint("host", "DIR"))
 
 
 def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.errors import WorkerError
 
 NOBODY = -1
@@ -63,7 +63,7 @@ class RangeMap:
         place = self.hosts.index(host)
         others = [number for number in range(len(self.hosts)) if number != place]
         if not others:
-            raise WorkerError(f"host {host} is the only host of the run", Step("host", "DIR"))
+            raise WorkerError(f"host {host} is the only host of the run", Hint("host", "DIR"))
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for number in self.owned(host):
             target = self.copy_of(number)

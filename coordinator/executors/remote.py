@@ -22,7 +22,7 @@ from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
@@ -141,9 +141,9 @@ class RemoteExecutor:
             yield from self._take_in(chunk, event)
         elif event.kind == "failed":
             text = f"task {self._in_flight.task} failed on worker {event.worker}: {event.detail}"
-            raise TaskError(text, *event.steps)
+            raise TaskError(text, *event.hints)
         elif event.kind == "refused":
-            self._workers.exclude(event.worker, event.detail, *event.steps)
+            self._workers.exclude(event.worker, event.detail, *event.hints)
             if current:
                 self._in_flight.send(chunk)
         elif current:
@@ -234,8 +234,8 @@ class RemoteExecutor:
                 f"chunk {chunk.number} of task {self._in_flight.task} was lost {chunk.losses} times, the last time "
                 f"because {why}; look at the workers' messages; if the system killed one, its host needs more memory, "
                 f"{WORKER_BYTES // 1_000_000} MB for each worker, or the run must do without workers",
-                Step("leave out", "redis"),
-                Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
+                Hint("leave out", "redis"),
+                Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
             )
         self._observer.note(f"chunk {chunk.number} is sent again: {why}")
         self._in_flight.resend(chunk)

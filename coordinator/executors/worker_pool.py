@@ -10,7 +10,7 @@ import redis
 
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, living_workers, without_password
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
@@ -64,12 +64,12 @@ class WorkerPool:
         self._last_seen = time.monotonic()
         self.hear()
 
-    def exclude(self, worker: str, why: str, *steps: Step) -> None:
+    def exclude(self, worker: str, why: str, *hints: Hint) -> None:
         """Expect nothing more of a worker that cannot work for this run."""
         if worker not in self._refusing:
             self._refusing.add(worker)
             self.living.discard(worker)
-            self._observer.note(f"worker {worker} is left out of this run: {why}", *steps)
+            self._observer.note(f"worker {worker} is left out of this run: {why}", *hints)
 
     @property
     def is_away(self) -> bool:
@@ -83,4 +83,4 @@ class WorkerPool:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"
             does = "answers" if self._is_silent else "listens on Redis"
-            self._observer.note(f"{which} {does}, so this process works alone", Step("worker", without_password(url)))
+            self._observer.note(f"{which} {does}, so this process works alone", Hint("worker", without_password(url)))

@@ -27,7 +27,7 @@ from hakoiri.coordinator.session.rows import RowsJob, fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.families.mixes import Mix
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -83,9 +83,9 @@ class StudyBoards(RowsJob):
         memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
         if resources.redis is None and needed > memory:
             raise OverBudgetError(
-                f"the largest mix needs {needed >> 20:,} MB, {memory >> 20:,} MB are allowed", Step("raise", "memory")
+                f"the largest mix needs {needed >> 20:,} MB, {memory >> 20:,} MB are allowed", Hint("raise", "memory")
             )
-        return fit_threads(resources, needed, "", observer, Step("raise", "memory"))
+        return fit_threads(resources, needed, "", observer, Hint("raise", "memory"))
 
     def begin(self) -> None:
         self._members = read_members(self.store)

@@ -20,7 +20,7 @@ from hakoiri.coordinator.session.rows import RowsJob
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -72,7 +72,7 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
         known = names_of(lambda kind: issubclass(kind, Sized))
         raise PuzzleError(f"there is no study of the sizes of {spec.name}; there are studies of {known}")
     if given := [option for option in kind.size_options if option in spec.options]:
-        raise PuzzleError(f"the sizes of a study say what {given[0]} is", Step("leave out", "option"))
+        raise PuzzleError(f"the sizes of a study say what {given[0]} is", Hint("leave out", "option"))
     return kind
 
 
@@ -164,7 +164,7 @@ class StudySizes(RowsJob):
             found = measure_member(folder, self._spec(member), self._resources, session.control, session.observer)
         except StorageError as error:
             # The hint names the study, because the user does not know the member's run.
-            error.steps = (Step("repair" if isinstance(error, DamagedError) else "resume", self.store.directory.name),)
+            error.hints = (Hint("repair" if isinstance(error, DamagedError) else "resume", self.store.directory.name),)
             raise
         # If another process has taken over the run, the folder is in use by that process.
         require_held(self.store.directory)

@@ -30,7 +30,7 @@ from hakoiri.coordinator.steps.filtering import (
     stored_run,
 )
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.digest import Lanes, add_lanes, lanes_in
 from hakoiri.storage.layers.readers import HeldLayer, Layer
@@ -73,7 +73,7 @@ class GoalSearch(LayeredSearch):
         begun, kept, run = session.store.keepers(), self._base.keepers(), self._base.directory.name
         if follows and begun and not kept:
             text = f"run {run} was brought home, and hosts have the first of its goal distances"
-            raise WorkerError(text, Step("collect", session.store.directory.name))
+            raise WorkerError(text, Hint("collect", session.store.directory.name))
         able = begun or (session.context.hosts is not None and session.store.state.depth < 0)
         return self._base if follows and kept and able else None
 
@@ -169,7 +169,7 @@ class GoalSearch(LayeredSearch):
                 self._fits = False
                 others = "its own moves backwards are made" if self._retracts else "all that is left is looked at"
                 said = f"{error}; so {others} for each distance"
-                self._session.observer.note(said, *error.steps)
+                self._session.observer.note(said, *error.hints)
         return self._backwards
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient, Reversible
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import lower_bounds, members, sort_keys
 from hakoiri.storage.errors import DamagedError
@@ -60,7 +60,7 @@ def _levels(
         level = merge([context.puzzle.keys([]), *parts], [])
         if not len(level):
             run = store.directory.name
-            raise DamagedError(f"run {run}: layer {nearer} has no way to the layer beside it", Step("verify", run))
+            raise DamagedError(f"run {run}: layer {nearer} has no way to the layer beside it", Hint("verify", run))
         if not one:
             held += level.nbytes
             context.budget.require("a list of the configurations on all shortest paths", held + level.nbytes)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.puzzles.capabilities import Scored
-from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
@@ -45,13 +45,13 @@ class OptimisePlan:
             require_within("width", self.width, 1, MOST_SEED)
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
-            raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(strategies)))
+            raise PuzzleError(f"there is no strategy {self.strategy!r}", Hint("give", "strategy", "|".join(strategies)))
         if self.width is not None and self.strategy != BEAM:
-            raise PuzzleError("only beams have a width", Step("leave out", "width"), Step("leave out", "strategy"))
+            raise PuzzleError("only beams have a width", Hint("leave out", "width"), Hint("leave out", "strategy"))
         if self.price < 0:
-            raise PuzzleError(f"a price of {self.price} is below 0", Step("give", "price", "0.5"))
+            raise PuzzleError(f"a price of {self.price} is below 0", Hint("give", "price", "0.5"))
         if (self.price, self.rising) != (PRICE, False) and self.strategy != BEAM:
-            raise PuzzleError("only beams have a price", Step("leave out", "price"), Step("leave out", "strategy"))
+            raise PuzzleError("only beams have a price", Hint("leave out", "price"), Hint("leave out", "strategy"))
         puzzle.arena(self.board)
 
 
@@ -132,6 +132,6 @@ def require_width(width: int, most: int, memory: int) -> None:
     if width > most:
         raise OverBudgetError(
             f"a beam of width {width:,} does not fit {memory >> 20:,} MB of memory",
-            Step("raise", "memory"),
-            Step("give", "width", f"{most}"),
+            Hint("raise", "memory"),
+            Hint("give", "width", f"{most}"),
         )

@@ -13,7 +13,7 @@ from typing import Any
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import HakoiriError, Step, visible
+from hakoiri.puzzles.errors import HakoiriError, Hint, visible
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -69,7 +69,7 @@ def _is_cancelled(directory: Path) -> bool:
 
 
 class _Log(SilentObserver):
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 

@@ -12,7 +12,7 @@ from hakoiri.coordinator.runs.create import make_run, name_of_plan
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import DATA_FILE
@@ -82,5 +82,5 @@ def open_base(store: RunStore, redis: str | None) -> RunStore:
     if base.state.digest != plan.base_digest or base.state.status != "complete":
         base.close()
         run = store.directory.name
-        raise MismatchError(f"run {run} belongs to another run {plan.base} than is there now", Step("delete", run))
+        raise MismatchError(f"run {run} belongs to another run {plan.base} than is there now", Hint("delete", run))
     return base

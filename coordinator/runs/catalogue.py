@@ -15,7 +15,7 @@ from typing import Any, Protocol, get_args
 import platformdirs
 
 from hakoiri.coordinator.errors import RunError, UnknownRunError
-from hakoiri.puzzles.errors import Step, did_you_mean
+from hakoiri.puzzles.errors import Hint, did_you_mean
 from hakoiri.storage.engine.inside import open_inside, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError, FormatError, GoneError, NameTakenError, RunHeldError, StorageError
@@ -123,14 +123,14 @@ def find_run(data: Path, name: str) -> Path:
     """
     runs = run_directories(data)
     if not runs:
-        raise UnknownRunError(f"there are no runs in {data}", Step("run", "klotski"), Step("change", "data"))
+        raise UnknownRunError(f"there are no runs in {data}", Hint("run", "klotski"), Hint("change", "data"))
     if name == LAST:
         newest_first = sorted(runs, key=by_age, reverse=True)
         return next((run for run in newest_first if not base_of(run)), newest_first[0])
     found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if not found or not name:
         near = did_you_mean(name, [*(run.name for run in runs), LAST])
-        raise UnknownRunError(f"there is no run {name!r} in {data}{near}", Step("runs"))
+        raise UnknownRunError(f"there is no run {name!r} in {data}{near}", Hint("runs"))
     if len(found) > 1:
         raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
     return found[0]
@@ -217,7 +217,7 @@ def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
     """Cancel a run, keeping its layers; wait for its driver to leave. Return the status that it then has."""
     with opening(directory, writable=True) as store:
         if store.state.status == "complete":
-            raise RunError(f"run {directory.name} is complete already", Step("delete", directory.name))
+            raise RunError(f"run {directory.name} is complete already", Hint("delete", directory.name))
         store.request_cancel()
     with _lock_after_its_driver(directory), opening(directory, writable=True) as store:
         if store.state.status not in ENDED:
@@ -230,7 +230,7 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
     """Queue a stopped run for a coordinator; `RunHeldError` if a process drives it already."""
     with lock.RunLock(directory), opening(directory, writable=True) as store:
         if store.state.status == "complete":
-            raise RunError(f"run {directory.name} is complete already", Step("verify", directory.name))
+            raise RunError(f"run {directory.name} is complete already", Hint("verify", directory.name))
         store.commit(store.state.become("queued"))
         open_inside(directory, QUEUED_FILE, "a").close()
 
@@ -244,7 +244,7 @@ def _lock_after_its_driver(directory: Path) -> lock.RunLock:
             if time.monotonic() > until:
                 who = lock.describe_holder(lock.holder_of(directory) or {})
                 raise RunError(
-                    f"run {directory.name} is asked to stop, but {who} has not left yet", Step("status", directory.name)
+                    f"run {directory.name} is asked to stop, but {who} has not left yet", Hint("status", directory.name)
                 ) from None
         time.sleep(_LOOK_SECONDS)
 

@@ -8,7 +8,7 @@ from hakoiri.coordinator.executors.hosts import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.layers.blocks import join_blocks
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
@@ -30,7 +30,7 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
     """
     with RunLock(directory), RunStore(directory, writable=True) as store:
         if not store.keepers():
-            raise RunError(f"no host keeps layers of run {directory.name}", Step("status", directory.name))
+            raise RunError(f"no host keeps layers of run {directory.name}", Hint("status", directory.name))
         refuse_network_file_system(directory)
         keepers = open_keepers(store, redis, control, observer)
         kept = KeptBlocks(keepers, store.layout, waits=True)

@@ -16,7 +16,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.checks import try_out
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_known, known
 from hakoiri.puzzles.user.made import remember
@@ -101,7 +101,7 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
         for what in ("puzzle", "puzzle_version", "mode", "plan"):
             if getattr(there, what) != getattr(manifest, what):
                 text = f"run {there.run} has another {what.replace('_', ' ')} by the same name"
-                raise MismatchError(text, Step("change", "data"))
+                raise MismatchError(text, Hint("change", "data"))
         waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
         ledger.stage_limits(kind.merge_limits(limits, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
@@ -132,7 +132,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     try:
         puzzle = spec.build()
     except PuzzleError as error:
-        raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.steps) from error
+        raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.hints) from error
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
         ("the parameters", dict(spec.options), kind_of(manifest.mode).identity(puzzle)),
@@ -151,7 +151,7 @@ def pinned_spec(manifest: Manifest) -> PuzzleSpec:
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     if spec.digest and not is_known(spec.name, spec.digest):
         text = f"its puzzle is {spec.name}, SHA-256 {spec.digest}, which was not named when this process started"
-        raise MismatchError(f"run {manifest.run} cannot be opened: {text}", Step("name file", spec.name))
+        raise MismatchError(f"run {manifest.run} cannot be opened: {text}", Hint("name file", spec.name))
     return spec
 
 

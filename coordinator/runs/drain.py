@@ -9,7 +9,7 @@ from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.runs.catalogue import base_of
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.steps.moving import Moving
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.errors import FormatError, GoneError, RunHeldError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
@@ -65,7 +65,7 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     living = keepers.pool.living().keys()
     if away := sorted({*keepers.dealt.hosts} - {host} - living):
         raise RunError(
-            f"{', '.join(away)}, who keep run {store.directory.name}, too, do not answer", Step("host", "DIR")
+            f"{', '.join(away)}, who keep run {store.directory.name}, too, do not answer", Hint("host", "DIR")
         )
     if host in living:
         moving.settle()
@@ -75,7 +75,7 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
         moving.settle()
     else:
         text = f"host {host} does not answer, and no other host has copies of its ranges of run {store.directory.name}"
-        raise RunError(text, Step("host", "DIR"))
+        raise RunError(text, Hint("host", "DIR"))
 
 
 def _keepers(directory: Path) -> list[str]:

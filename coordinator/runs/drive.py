@@ -12,7 +12,7 @@ from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import refuse_network_file_system
@@ -68,7 +68,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     if lost:
         observer.note(
             "the last session of this run ended without a reason; if the system had no memory left, set a limit",
-            Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
+            Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
@@ -98,13 +98,13 @@ def _require_hosts(job: Job, resources: Resources) -> None:
     if not copies and (resources.hosts is None or resources.hosts < 0):
         return
     if resources.hosts == -1:
-        raise PuzzleError("without hosts there are no copies", Step("give", "copies", "1"))
+        raise PuzzleError("without hosts there are no copies", Hint("give", "copies", "1"))
     if not job.by_hosts(job.puzzle):
         raise PuzzleError(
-            "hosts keep explorations, and goal distances where moves are known backwards", Step("leave out", "hosts")
+            "hosts keep explorations, and goal distances where moves are known backwards", Hint("leave out", "hosts")
         )
     if resources.redis is None:
-        raise PuzzleError("hosts are asked over Redis", Step("change", "redis"))
+        raise PuzzleError("hosts are asked over Redis", Hint("change", "redis"))
 
 
 def _work(job: Job, session: Session) -> None:
@@ -131,5 +131,5 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
         return
     store.discard_staged()
     with suppress(StorageError):
-        reason, steps = str(error) or type(error).__name__, getattr(error, "steps", ())
-        store.commit(store.state.become(status, reason, steps))
+        reason, hints = str(error) or type(error).__name__, getattr(error, "hints", ())
+        store.commit(store.state.become(status, reason, hints))

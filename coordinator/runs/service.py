@@ -13,7 +13,7 @@ from hakoiri.coordinator.runs.create import pinned_spec
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -121,10 +121,10 @@ def _drive_one(
     except (RunHeldError, GoneError):
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
-        report(f"run {directory.name}: {error}", *getattr(error, "steps", ()))
+        report(f"run {directory.name}: {error}", *getattr(error, "hints", ()))
         return HELD if isinstance(error, TakenOverError) else "error"
     if state.status not in ("complete", "cancelled"):
-        report(f"run {directory.name}: {state.reason}", *state.steps)
+        report(f"run {directory.name}: {state.reason}", *state.hints)
     done = counted(state.progress.done, state.progress.unit)
     report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
     return state.status
@@ -143,7 +143,7 @@ def _give_up(directory: Path, lost: int) -> None:
     """Commit a run as failed after `lost` lost sessions in a row."""
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         reason = f"its last {lost} sessions ended without a reason and without a commit"
-        ledger.commit(ledger.state.become("failed", reason, (Step("resume", directory.name),)))
+        ledger.commit(ledger.state.become("failed", reason, (Hint("resume", directory.name),)))
         remove_inside(directory, QUEUED_FILE)
     raise TaskError(f"{reason}: given up")
 

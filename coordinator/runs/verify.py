@@ -37,7 +37,7 @@ def verify_directory(
         with open_store(directory, resources.redis) as store:
             return verify_run(store, full, resources, control, observer, seed)
     except DamagedError as error:
-        return Report(faults=[str(error)], steps=error.steps)
+        return Report(faults=[str(error)], hints=error.hints)
 
 
 def verify_run(

@@ -13,7 +13,7 @@ import numpy as np
 
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.puzzles.checks import disagreement
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.audit import Audited
@@ -43,7 +43,7 @@ class Report:
     checked: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     #: Hints for a run that cannot be opened.
-    steps: tuple[Step, ...] = ()
+    hints: tuple[Hint, ...] = ()
     #: The state of the run; ``None`` if it cannot be opened.
     state: State | None = None
     #: Whether something was left out that ``full`` checks.

@@ -7,7 +7,7 @@ from typing import Any
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step, require_seconds, require_within
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_seconds, require_within
 from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
@@ -60,7 +60,7 @@ class Budget:
         if needed > self.memory:
             raise OverBudgetError(
                 f"{what} needs {needed:,} bytes of memory, {self.memory:,} are allowed",
-                Step("give", "memory", f"{(needed * 5 // 4 >> 20) + 1}MB"),
+                Hint("give", "memory", f"{(needed * 5 // 4 >> 20) + 1}MB"),
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hakoiri.coordinator.session.job import Job, Table
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer, Session
-from hakoiri.puzzles.errors import Step, counted, require_seconds, require_within
+from hakoiri.puzzles.errors import Hint, counted, require_seconds, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows
@@ -104,7 +104,7 @@ def last_rows(name: str, rows: list[dict[str, Any]]) -> list[Table]:
     return [Table(name, rows[-_SHOWN:], rest=left)] if rows else []
 
 
-def fit_threads(resources: Resources, needed: int, what: str, observer: Observer, *less: Step) -> Resources:
+def fit_threads(resources: Resources, needed: int, what: str, observer: Observer, *less: Hint) -> Resources:
     """Return `resources` with only as many threads as may hold `needed` bytes each, at least one.
 
     If threads are left out, the observer gets a note, with `what` after the number of bytes and `less` as hints.

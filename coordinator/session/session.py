@@ -12,7 +12,7 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
@@ -35,7 +35,7 @@ class Observer(Protocol):
     def progress(self, progress: Progress) -> None:
         """Receive the progress of the work."""
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         """Receive a note that needs no action, with hints."""
 
 
@@ -45,7 +45,7 @@ class SilentObserver:
     def progress(self, progress: Progress) -> None:
         """Do nothing."""
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         """Do nothing."""
 
 
@@ -60,9 +60,9 @@ class PartObserver:
         """Pass on the progress, with the part's name."""
         self.observer.progress(replace(progress, headline=": ".join(filter(None, (self.part, progress.headline)))))
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         """Pass on the note."""
-        self.observer.note(text, *steps)
+        self.observer.note(text, *hints)
 
 
 class Control:

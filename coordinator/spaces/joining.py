@@ -22,7 +22,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import less_than
 from hakoiri.storage.layers.readers import StoredLayer
@@ -68,7 +68,7 @@ def require_places(size: int) -> None:
     if size > _MOST:
         raise UnanswerableError(
             f"the components of {_MOST:,} configurations at most can be counted, and there are {size:,} or more",
-            Step("leave out", "whole"),
+            Hint("leave out", "whole"),
         )
 
 

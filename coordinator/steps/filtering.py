@@ -20,7 +20,7 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.keys.layout import Keys, Layout
 from hakoiri.puzzles.keys.order import difference, sort_keys
 from hakoiri.storage.layers.bitmap import Words
-from hakoiri.storage.layers.readers import Layer, Layers, Source, StoredLayer, all_keys
+from hakoiri.storage.layers.readers import Layer, LayerUnion, Source, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.exchange.shares import Shares
@@ -44,7 +44,7 @@ class Filter(NamedTuple):
     targets: Layer | None = None
 
 
-class StoredRun(Layers):
+class StoredRun(LayerUnion):
     """The configurations of a finished run, in layers."""
 
     _bloom: Words | None = None

@@ -20,7 +20,7 @@ from hakoiri.coordinator.steps.base import MovedError, require_base
 from hakoiri.coordinator.steps.evening import Evening
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.moving import Moving
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
@@ -69,7 +69,7 @@ class Hosting:
         """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
         if session.context.hosts is None:
             hosts = ", ".join(session.store.keepers())
-            raise WorkerError(f"run {session.store.directory.name} is kept by {hosts}", Step("give", "hosts", "all"))
+            raise WorkerError(f"run {session.store.directory.name} is kept by {hosts}", Hint("give", "hosts", "all"))
         hosting = cls(session, Keepers.of(session.store, session.context.hosts, base))
         if session.context.hosts.copies > 1 and base is None:
             hosting._moving.begin_copies()
@@ -103,7 +103,7 @@ class Hosting:
         try:
             pool.insist("the beginning", partial(hosting._keepers.ask, "host-take", 0))
         except HostGoneError as gone:
-            raise WorkerError(str(gone), Step("drain", gone.host)) from gone
+            raise WorkerError(str(gone), Hint("drain", gone.host)) from gone
         session.store.stage_record(META, HOSTS_KEY, asdict(hosting._keepers.dealt))
         session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
         return hosting

@@ -14,7 +14,7 @@ from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.coordinator.trees.verify import TreeVerifier
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
@@ -39,7 +39,7 @@ class Subtrees(Job):
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         asked = {**dict.fromkeys(plan, True), "start": spec.start is not None}
         for option in (name for name, given in asked.items() if given):
-            raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Step("leave out", option))
+            raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Hint("leave out", option))
         return spec.build()
 
     def work(self, session: Session) -> None:
@@ -178,7 +178,7 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     run = store.manifest.run
     if not puzzle.keeps:
         text = f"run {run} counted its solutions and kept none; only one with solutions=keep has them"
-        raise UnanswerableError(text, Step("give", "option", f"{KEEPING}=keep"))
+        raise UnanswerableError(text, Hint("give", "option", f"{KEEPING}=keep"))
     cutting = subtrees.read_cutting(store)
     if cutting is None:
         return

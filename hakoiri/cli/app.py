@@ -17,10 +17,10 @@ from typer.main import get_group
 from hakoiri.cli.commands import declared
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
+from hakoiri.hints import worded
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
 from hakoiri.puzzles.user.apart import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
-from hakoiri.steps import worded
 
 #: By panel of the help, command -> modules of this package. Imported on demand: importing all of them would take a
 #: fifth of the time of a short command.
@@ -202,7 +202,7 @@ def main() -> None:
             finally:
                 sys.stdout.flush()
     except HakoiriError as error:
-        _fail(worded(error, error.steps))
+        _fail(worded(error, error.hints))
     except (MemoryError, ImportError, OSError, SystemError) as error:
         _fail(_system_error(error))
 

@@ -18,11 +18,11 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import redis_flag, redis_url
-from hakoiri.puzzles.errors import HakoiriError, PuzzleError, Step
+from hakoiri.hints import command, worded
+from hakoiri.puzzles.errors import HakoiriError, Hint, PuzzleError
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
-from hakoiri.steps import command, worded
 
 if TYPE_CHECKING:
     from hakoiri.cli.groups import Driving
@@ -187,7 +187,7 @@ def _wake_coordinator(url: str) -> None:
     try:
         wake(connect(url), url)
     except WorkerError as error:
-        stderr().print(f"queued, but no coordinator could be woken: {worded(error, error.steps)}", style="dim")
+        stderr().print(f"queued, but no coordinator could be woken: {worded(error, error.hints)}", style="dim")
 
 
 def drive_and_report(
@@ -213,12 +213,12 @@ def _driven(
     from hakoiri.coordinator.session.session import Control
 
     control = Control()
-    again = Step("resume", directory.name, str(data or ""))
+    again = Hint("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         state = _drive(directory, resources, control, again, repair)
         yield state, control
     if state.status != "complete":
-        stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.steps, again])}"))
+        stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.hints, again])}"))
         raise typer.Exit(received.exit_code)
 
 
@@ -233,13 +233,13 @@ def _report(
     with open_store(directory, resources.redis) as store:
         job = open_job(store)
         summary = summarise(job, resources.over(store.manifest.settings).budget())
-        summary["reason"] = worded(store.state.reason, store.state.steps)
+        summary["reason"] = worded(store.state.reason, store.state.hints)
         if finish is not None and summary["status"] == "complete":
             summary |= finish(job, control)
         if not json:
             _print_summary(job, summary, wide)
         if hosts := store.keepers():
-            home = worded(f"its layers are kept by {', '.join(hosts)}", [Step("collect", directory.name)])
+            home = worded(f"its layers are kept by {', '.join(hosts)}", [Hint("collect", directory.name)])
             stderr().print(Text(home), soft_wrap=True)
     # After the run is closed, because its file is read among the others.
     compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
@@ -250,7 +250,7 @@ def _report(
         stdout().print(rows_table(compared.rows))
 
 
-def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":
+def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, repair: bool = False) -> "State":
     from hakoiri.coordinator.errors import ContradictionError
     from hakoiri.coordinator.runs.drive import drive
     from hakoiri.storage.errors import AddressSpaceError, DamagedError, GoneError, TakenOverError
@@ -272,7 +272,7 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
                 GoneError,
             )
             if not isinstance(error, final):
-                error.steps = (*(step for step in error.steps if step.do != again.do), again)
+                error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
             raise
 
 

@@ -13,7 +13,7 @@ from hakoiri.export.stream import Stream
 from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
 from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.files import replaced
 
 #: Writers by ending: configurations only, configurations and moves, moves only, solutions of a tree.
@@ -50,7 +50,7 @@ def export_run(
         return write_rows(rows, target)
     if images:
         text = f"run {run.name} is no tree, its configurations have no images"
-        raise UnanswerableError(text, Step("leave out", "images"))
+        raise UnanswerableError(text, Hint("leave out", "images"))
     ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX])
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
@@ -64,7 +64,7 @@ def export_edges(
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""
     if isinstance(run.puzzle, Placements):
         text = f"run {run.name} is a tree, which has no moves to export"
-        raise UnanswerableError(text, Step("leave out", "edges"))
+        raise UnanswerableError(text, Hint("leave out", "edges"))
     ending = _ending(target, [*_EDGES])
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:

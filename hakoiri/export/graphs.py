@@ -12,7 +12,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.stream import Rows, Stream
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.order import lower_bounds
 
 #: Characters that XML forbids, escaped or not.
@@ -30,7 +30,7 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
     """
     if moves:
         text = "an .npz file holds numbers alone; for names of moves take .graphml, or a table of them"
-        raise UnanswerableError(text, Step("give", "edges", "FILE.csv"))
+        raise UnanswerableError(text, Hint("give", "edges", "FILE.csv"))
     if stream.count > _MOST_INDICES:
         raise UnanswerableError(f"{stream.count:,} configurations are too many for an .npz file; take .csv or .parquet")
     keys, labels = stream.puzzle.layout.empty(stream.count), np.empty(stream.count, dtype=np.uint32)

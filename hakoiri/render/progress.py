@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from hakoiri.puzzles.errors import Step, counted
-from hakoiri.steps import worded
+from hakoiri.hints import worded
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.storage.ledger.manifest import Progress
 
 #: The interval between lines without a terminal.
@@ -37,8 +37,8 @@ class ProgressLine:
             self._next_line = time.monotonic() + _LINE_SECONDS
             self._console.print(Text(self._line()))
 
-    def note(self, text: str, *steps: Step) -> None:
-        self._console.print(Text(worded(text, steps), style="dim"))
+    def note(self, text: str, *hints: Hint) -> None:
+        self._console.print(Text(worded(text, hints), style="dim"))
 
     def __rich__(self) -> Text:
         return live_text(self._line(), "cyan")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hakoiri.coordinator.runs.summary import identity, standing
-from hakoiri.steps import worded
+from hakoiri.hints import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
 #: Fields that a list shows in other columns.
@@ -32,7 +32,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         **standing(state),
         "rate": round(found.rate),
         "rate_unit": found.rate_unit,
-        "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
+        "reason": worded(found.fault, found.fault.hints) if found.fault else worded(state.reason, state.hints),
         "holder": describe_holder(found.holder) if found.holder else "",
         "served": found.served,
         "made_as": found.made_as or None,
@@ -114,5 +114,5 @@ def report_row(report: "Report") -> dict[str, Any]:
     """Return the result of a verification."""
     found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
     found |= {"seed": report.seed if report.sampled else None}
-    faults = [worded(fault, report.steps) for fault in report.faults]
+    faults = [worded(fault, report.hints) for fault in report.faults]
     return found | {"faults": faults, "cause": report.cause}

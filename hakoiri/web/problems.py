@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from hakoiri.coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
-from hakoiri.puzzles.errors import HakoiriError, PuzzleError, Step
-from hakoiri.steps import in_command_line
+from hakoiri.hints import in_command_line
+from hakoiri.puzzles.errors import HakoiriError, Hint, PuzzleError
 from hakoiri.storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
 from hakoiri.web.runs.questions import BusyError
 from hakoiri.worker.errors import WorkerError
@@ -60,13 +60,13 @@ class Unbegun(Exception):  # noqa: N818
 
 
 def problem(
-    status: int, detail: str, kind: str = "", steps: tuple[dict[str, Any], ...] = (), **more: Any
+    status: int, detail: str, kind: str = "", hints: tuple[dict[str, Any], ...] = (), **more: Any
 ) -> JSONResponse:
     """Return a problem as a response; `kind` names the fault, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
     return JSONResponse(
-        body | {"detail": detail, "steps": list(steps)} | more, status, media_type="application/problem+json"
+        body | {"detail": detail, "hints": list(hints)} | more, status, media_type="application/problem+json"
     )
 
 
@@ -85,13 +85,13 @@ def handlers() -> dict[int | type[Exception], Any]:
 def refused(error: HakoiriError) -> JSONResponse:
     """Return the response to an error that Hakoiri raised on purpose."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.CONFLICT)
-    return problem(status, str(error), _name(type(error)), tuple(map(_step, error.steps)))
+    return problem(status, str(error), _name(type(error)), tuple(map(_hint, error.hints)))
 
 
 def _unbegun(address: str) -> JSONResponse:
-    step = {"do": "ask", "what": "", "value": "", "text": f"POST {address}", "method": "POST", "href": address}
+    hint = {"do": "ask", "what": "", "value": "", "text": f"POST {address}", "method": "POST", "href": address}
     detail = "this has to be computed first; POST to the same address begins it"
-    return problem(HTTPStatus.CONFLICT, detail, "not-computed", steps=(step,))
+    return problem(HTTPStatus.CONFLICT, detail, "not-computed", hints=(hint,))
 
 
 def _plain(error: HTTPException) -> JSONResponse:
@@ -107,13 +107,13 @@ def _unfit(error: RequestValidationError) -> JSONResponse:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, "request", faults=faults)
 
 
-def _step(step: Step) -> dict[str, Any]:
-    row: dict[str, Any] = {"do": step.do, "what": step.what, "value": step.value, "text": in_command_line(step)}
-    if step.do == "ask" and (question := _QUESTIONS.get(step.value)):
-        return row | {"method": "POST", "href": f"/api/runs/{step.what}/{question}"}
-    if step.do in _REQUESTS:
-        method, path = _REQUESTS[step.do]
-        return row | {"method": method, "href": path.format(step.what)}
+def _hint(hint: Hint) -> dict[str, Any]:
+    row: dict[str, Any] = {"do": hint.do, "what": hint.what, "value": hint.value, "text": in_command_line(hint)}
+    if hint.do == "ask" and (question := _QUESTIONS.get(hint.value)):
+        return row | {"method": "POST", "href": f"/api/runs/{hint.what}/{question}"}
+    if hint.do in _REQUESTS:
+        method, path = _REQUESTS[hint.do]
+        return row | {"method": method, "href": path.format(hint.what)}
     return row
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hakoiri.puzzles.checks import describe_key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.splitmix import random_words
 
@@ -117,7 +117,7 @@ def _first_blocks(puzzle: Puzzle) -> list[Keys]:
             if sum(map(len, blocks)) > _SMALL:
                 break
     except PuzzleError as error:
-        if Step("leave out", "whole") not in error.steps:
+        if Hint("leave out", "whole") not in error.hints:
             raise RefusedError(f"configurations: {error}") from error
     return blocks
 

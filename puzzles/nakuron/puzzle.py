@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Arena, Filmed, Scored, ScoredMoves, Scores
 from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from hakoiri.puzzles.nakuron.board import (
@@ -72,7 +72,7 @@ class Nakuron(Scored):
         words = -(-len(self._free) // _DIGITS)
         if words > U256.words:
             said = f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most"
-            raise PuzzleError(said, Step("optimise", "nakuron"))
+            raise PuzzleError(said, Hint("optimise", "nakuron"))
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256
         self._walls = np.array([_BASE if cell == WALL else 0 for cell in cells], dtype=np.uint8)

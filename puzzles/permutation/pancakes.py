@@ -157,7 +157,7 @@ class BurntPancakes(_Stacks):
         return [-size for size in reversed(upper)]
 
 
-class Tables(NamedTuple):
+class PancakeTables(NamedTuple):
     """The tables of the kernels for stacks of n pancakes; m of them, at most eight, have tables.
 
     To turn over the upper k changes only the digits of the first k places. For k up to m the outcome stands in a table.
@@ -177,7 +177,7 @@ class Tables(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def tables_of(n: int) -> Tables:
+def tables_of(n: int) -> PancakeTables:
     """The tables of stacks of n pancakes: a megabyte from n = 8 on."""
     upper = min(n, _TABLE_PANCAKES)
     worth = np.zeros((n + 1, n), dtype=np.int64)
@@ -190,7 +190,7 @@ def tables_of(n: int) -> Tables:
         before = numbers % factorial(k)
         turned[:, k - 2] = numbers - before + (worth[k, :k] @ (larger - digits))[before]
     larger, digits = all_orders(upper)
-    return Tables(turned, pack_places(larger), pack_places(digits), worth)
+    return PancakeTables(turned, pack_places(larger), pack_places(digits), worth)
 
 
 def turned_sides(n: int) -> _Numbers:
@@ -220,7 +220,7 @@ def _add_pancake(larger: _Words, digits: _Words, worth: _Words, place: int) -> i
 
 
 @jit
-def expand_plain(keys: Keys, tables: Tables, n: int, room: Keys) -> None:
+def expand_plain(keys: Keys, tables: PancakeTables, n: int, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, n - 1 for each.
 
     Fastest where neighbours in the batch have the same lower pancakes.
@@ -254,7 +254,7 @@ def expand_plain(keys: Keys, tables: Tables, n: int, room: Keys) -> None:
 
 
 @jit
-def expand_burnt(keys: Keys, tables: Tables, sides: _Numbers, n: int, room: Keys) -> None:
+def expand_burnt(keys: Keys, tables: PancakeTables, sides: _Numbers, n: int, room: Keys) -> None:
     """Write the successors of all `keys` into `room`, n for each. Neighbours of the same order share the work."""
     orders = np.empty(_BLOCK, dtype=np.uint32)
     found = np.empty(_BLOCK * n, dtype=np.uint32)

@@ -18,12 +18,12 @@ from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 _Words = NDArray[np.uint64]
 _Numbers = NDArray[np.int64]
 
-#: Tiles whose digits come from each of the three tables of a `Tables`, the last tiles first.
+#: Tiles whose digits come from each of the three tables of a `TileTables`, the last tiles first.
 _TABLE_TILES = (8, 4, 3)
 _DIGIT_BITS = 4
 
 
-class Tables(NamedTuple):
+class TileTables(NamedTuple):
     """The tables of a board for the kernel.
 
     `low`, `middle`, `high` have the words of the digits of the last eight tiles, of the four before and of the others.
@@ -40,7 +40,7 @@ class Tables(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def tables_of(lines: int, length: int) -> Tables:
+def tables_of(lines: int, length: int) -> TileTables:
     """The tables of a board: well under a megabyte, and 13 MB for 4 x 4."""
     cells = lines * length
     tiles = cells - 1
@@ -53,11 +53,11 @@ def tables_of(lines: int, length: int) -> Tables:
         end = begin
     worth = [cells * (factorial(tiles - 1 - tile) // 2) if tile < tiles - 2 else 0 for tile in range(tiles)]
     tables = *words, _blank_cells(lines, length, parity_bit), _window_changes(length, worth)
-    return Tables(*(table.astype(np.uint64) for table in tables))
+    return TileTables(*(table.astype(np.uint64) for table in tables))
 
 
 def _blank_cells(lines: int, length: int, parity_bit: int) -> _Numbers:
-    """The rows of `Tables.cells`. A window that does not exist is replaced by one that does; it is never used."""
+    """The rows of `TileTables.cells`. A window that does not exist is replaced by one that does; it is never used."""
     cells = lines * length
     window = _DIGIT_BITS * length
     blanks = np.zeros((cells, 9), dtype=np.int64)
@@ -110,7 +110,7 @@ def _exchanged(one: _Numbers, other: _Numbers) -> tuple[_Numbers, _Numbers]:
 
 
 @jit
-def expand_keys(keys: Keys, tables: Tables, length: int, room: Keys, counts: Counts) -> int:
+def expand_keys(keys: Keys, tables: TileTables, length: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
     `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
@@ -150,7 +150,7 @@ def expand_keys(keys: Keys, tables: Tables, length: int, room: Keys, counts: Cou
 
 
 @jit
-def _across(key: np.uint64, cell: np.uint64, ahead: int, tables: Tables, length: int) -> np.uint64:
+def _across(key: np.uint64, cell: np.uint64, ahead: int, tables: TileTables, length: int) -> np.uint64:
     """The key after the blank went from its cell by a line, back or `ahead`."""
     low, middle, high, cells, changes = tables
     order = key // np.uint64(len(cells))
@@ -162,7 +162,7 @@ def _across(key: np.uint64, cell: np.uint64, ahead: int, tables: Tables, length:
 
 
 @jit
-def expand_lines(keys: Keys, tables: Tables, length: int, room: Keys, counts: Counts) -> int:
+def expand_lines(keys: Keys, tables: TileTables, length: int, room: Keys, counts: Counts) -> int:
     """As `expand_keys`, the blank going any way along its line, or across lines."""
     total, cells = 0, len(tables.cells)
     for i in range(len(keys)):

@@ -31,7 +31,7 @@ from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     expand_keys,
     mirror_keys,
 )
-from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
 from hakoiri.puzzles.sliding_blocks.wishes import goal_board
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
@@ -41,12 +41,12 @@ _SHAPE_NAMES = tuple(_WANTED)
 _GOAL_PLACE = PLACES[0].index((3, 1))
 
 _PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
-_PIECES = Pieces(parse_board(USUAL_START))
+_PIECES = PieceSet(parse_board(USUAL_START))
 #: By shape and place.
 _CELLS = [list(kind.places.values()) for kind in _PIECES.kinds]
 _ALL_CELLS = frozenset(range(ROWS * COLUMNS))
-_PLACE_OF = {Standing(shape, corner): place for shape in range(4) for place, corner in enumerate(PLACES[shape])}
-_UNITS = [Standing(3, corner) for corner in PLACES[3]]
+_PLACE_OF = {PlacedPiece(shape, corner): place for shape in range(4) for place, corner in enumerate(PLACES[shape])}
+_UNITS = [PlacedPiece(3, corner) for corner in PLACES[3]]
 
 
 class Klotski(Blocks):
@@ -79,7 +79,7 @@ class Klotski(Blocks):
             [np.ones(len(keys), dtype=np.bool_), *(self._stands(keys, wish) for wish in wishes)]
         )
 
-    def _stands(self, keys: Keys, wish: Standing) -> Mask:
+    def _stands(self, keys: Keys, wish: PlacedPiece) -> Mask:
         """Return for each key whether a piece of this kind, or a blank, is there."""
         places = [keys >> (28 - 4 * slot) & 15 for slot in range(len(SLOTS))]
         if wish in _PLACE_OF and wish.kind != _UNITS[0].kind:
@@ -144,15 +144,15 @@ class Klotski(Blocks):
             if len(letters) != wanted:
                 which = f" ({', '.join(letters)})" if letters else ""
                 raise ConfigurationError(f"the board needs {wanted} {name} pieces and has {len(letters)}{which}")
-        return self.pack([Standing(SHAPES.index(piece[2:]), piece[:2]) for piece in pieces.values()])
+        return self.pack([PlacedPiece(SHAPES.index(piece[2:]), piece[:2]) for piece in pieces.values()])
 
-    def unpack(self, key: Key) -> list[Standing]:
+    def unpack(self, key: Key) -> list[PlacedPiece]:
         """The ten pieces: daughter, horizontal, four verticals, four unit squares."""
-        larger = [Standing(shape, PLACES[shape][(key >> (28 - 4 * slot)) & 15]) for slot, shape in enumerate(SLOTS)]
+        larger = [PlacedPiece(shape, PLACES[shape][(key >> (28 - 4 * slot)) & 15]) for slot, shape in enumerate(SLOTS)]
         units = self.pieces.blanks(larger).difference(PAIRS[key & 0xFF])
         return larger + [_UNITS[cell] for cell in sorted(units)]
 
-    def pack(self, standing: list[Standing]) -> Key:
+    def pack(self, standing: list[PlacedPiece]) -> Key:
         places: list[list[int]] = [[], [], [], []]
         for piece in standing:
             places[piece.kind].append(_PLACE_OF[piece])

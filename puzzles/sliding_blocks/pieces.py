@@ -46,14 +46,14 @@ class Kind(NamedTuple):
     places: dict[Corner, Cells]
 
 
-class Standing(NamedTuple):
+class PlacedPiece(NamedTuple):
     """A piece on the board: the number of its kind and the top left corner of its bounding box."""
 
     kind: int
     corner: Corner
 
 
-class Pieces:
+class PieceSet:
     """The kinds of pieces that a board has. The large ones come first, the blank last.
 
     The `distinct` letters of the board are kinds of their own, after the common kind of their shape; so are letters
@@ -80,7 +80,7 @@ class Pieces:
         self._numbers = {kind: number for number, kind in enumerate(order)}
         self.letters = frozenset(self._named)
         self._cells = {
-            Standing(number, corner): cells for number, kind in enumerate(self.kinds)
+            PlacedPiece(number, corner): cells for number, kind in enumerate(self.kinds)
             for corner, cells in kind.places.items()
         }  # fmt: skip
         self.standing = {(piece.kind, min(cells)): piece for piece, cells in self._cells.items()}
@@ -107,7 +107,7 @@ class Pieces:
         """
         return self._numbers.get((shape_of(cells, self.columns), self._named.get(letter, "")), NO_KIND)
 
-    def place(self, cells: Cells, letter: str) -> Standing:
+    def place(self, cells: Cells, letter: str) -> PlacedPiece:
         """The piece with this letter that covers these cells; `ConfigurationError` if the board has none such."""
         kind = self.kind_of(cells, letter)
         if kind == NO_KIND:
@@ -116,9 +116,10 @@ class Pieces:
                 raise ConfigurationError(f"piece {letter} is distinct, and has another shape than {shape}")
             besides = f" besides those with letters of their own, {','.join(others)}" if others else ""
             raise ConfigurationError(f"the board has no piece of the shape of {letter}, {shape}{besides}")
-        return Standing(kind, (min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)))
+        top = min(cell // self.columns for cell in cells)
+        return PlacedPiece(kind, (top, min(cell % self.columns for cell in cells)))
 
-    def cells(self, piece: Standing) -> Cells:
+    def cells(self, piece: PlacedPiece) -> Cells:
         return self._cells[piece]
 
     def shape_name(self, cells: Cells) -> str:
@@ -134,7 +135,7 @@ class Pieces:
 
     # Keys
 
-    def unpack(self, key: Key) -> list[Standing]:
+    def unpack(self, key: Key) -> list[PlacedPiece]:
         """The pieces in the order of their first cells."""
         pieces = []
         free = set(self.free)
@@ -145,14 +146,14 @@ class Pieces:
                 pieces.append(standing)
         return pieces
 
-    def pack(self, pieces: Iterable[Standing]) -> Key:
+    def pack(self, pieces: Iterable[PlacedPiece]) -> Key:
         """The key of pieces in any order; they must be the right ones and must not overlap."""
         covered = {cell for piece in pieces for cell in self.cells(piece)}
         begins = {min(self.cells(piece)): piece.kind for piece in pieces}
         begins |= dict.fromkeys(self.free - covered, self.blank)
         return number_of([begins[cell] for cell in sorted(begins)], self.counts)
 
-    def text(self, pieces: Iterable[Standing], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
+    def text(self, pieces: Iterable[PlacedPiece], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
         """The canonical text of a board with these pieces: distinct ones under their own letters."""
         free = {number: iter(kind.letters) for number, kind in enumerate(self.kinds)}
         ordered = sorted(pieces, key=lambda piece: min(self.cells(piece)))
@@ -161,11 +162,11 @@ class Pieces:
         marks = {WALL: self.walls, **dict.fromkeys(self.letters, ()), **called, **marks}
         return render_cells(others, self.rows, self.columns, marks, background)
 
-    def blanks(self, pieces: Iterable[Standing]) -> Cells:
+    def blanks(self, pieces: Iterable[PlacedPiece]) -> Cells:
         """The cells that these pieces leave empty."""
         return self.free.difference(*map(self._cells.__getitem__, pieces))
 
-    def fit(self, pieces: Collection[Standing]) -> bool:
+    def fit(self, pieces: Collection[PlacedPiece]) -> bool:
         """Return whether pieces are on the board and do not overlap."""
         if not all(piece in self._cells for piece in pieces):
             return False
@@ -174,11 +175,11 @@ class Pieces:
 
     # Moves
 
-    def on_one_line(self, piece: Standing, other: Standing) -> bool:
+    def on_one_line(self, piece: PlacedPiece, other: PlacedPiece) -> bool:
         """Return whether two pieces are of one kind, and the axis lets one reach the other's place."""
         return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
 
-    def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
+    def slides(self, piece: PlacedPiece, free: Cells, longest: int) -> list[PlacedPiece]:
         """Return the places of `piece` after up to `longest` steps in one direction; `free` cells include its own."""
         found = []
         for direction in range(len(DIRECTIONS)):
@@ -190,9 +191,9 @@ class Pieces:
                 found.append(target := further)
         return found
 
-    def reach(self, piece: Standing, free: Cells) -> dict[Standing, Standing | None]:
+    def reach(self, piece: PlacedPiece, free: Cells) -> dict[PlacedPiece, PlacedPiece | None]:
         """Return every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
-        before: dict[Standing, Standing | None] = {piece: None}
+        before: dict[PlacedPiece, PlacedPiece | None] = {piece: None}
         queue = deque([piece])
         while queue:
             here = queue.popleft()
@@ -202,19 +203,19 @@ class Pieces:
                     queue.append(there)
         return before
 
-    def way(self, piece: Standing, target: Standing, free: Cells) -> list[Corner]:
+    def way(self, piece: PlacedPiece, target: PlacedPiece, free: Cells) -> list[Corner]:
         """The corners that `piece` passes on a shortest way to `target`."""
         before = self.reach(piece, free)
         way: list[Corner] = []
-        here: Standing | None = target
+        here: PlacedPiece | None = target
         while here is not None:
             way.append(here.corner)
             here = before[here]
         return way[::-1]
 
-    def _moved(self, piece: Standing, direction: int) -> Standing | None:
+    def _moved(self, piece: PlacedPiece, direction: int) -> PlacedPiece | None:
         down, right = DIRECTIONS[direction]
-        there = Standing(piece.kind, (piece.corner[0] + down, piece.corner[1] + right))
+        there = PlacedPiece(piece.kind, (piece.corner[0] + down, piece.corner[1] + right))
         bound = direction not in directions_along(self.kinds[piece.kind].axis)
         return there if there in self._cells and not bound else None
 
@@ -226,12 +227,12 @@ class Blocks(Puzzle):
     """
 
     undirected = paired = True
-    pieces: Pieces
+    pieces: PieceSet
 
-    def unpack(self, key: Key) -> list[Standing]:
+    def unpack(self, key: Key) -> list[PlacedPiece]:
         return self.pieces.unpack(key)
 
-    def pack(self, standing: list[Standing]) -> Key:
+    def pack(self, standing: list[PlacedPiece]) -> Key:
         """The key of pieces in any order; they must be the right ones and must not overlap."""
         return self.pieces.pack(standing)
 
@@ -245,7 +246,7 @@ class Blocks(Puzzle):
             found += [self.pack([*rest, target]) for target in targets]
         return found
 
-    def _targets(self, piece: Standing, free: Cells) -> list[Standing]:
+    def _targets(self, piece: PlacedPiece, free: Cells) -> list[PlacedPiece]:
         """Return the places to which one move can bring `piece`; `free` cells include its own."""
         if self.parameters["metric"] == "finger":
             return [target for target in self.pieces.reach(piece, free) if target != piece]

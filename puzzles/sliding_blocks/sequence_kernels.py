@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.puzzles.sliding_blocks.tables import Tables, Words
+from hakoiri.puzzles.sliding_blocks.tables import BoardTables, Words
 
 Symbols = NDArray[np.uint8]
 _CELLS = 64
@@ -117,7 +117,9 @@ def _first_changed(keys: Keys, index: int, walk: Words) -> np.uint64:
 
 
 @jit
-def walk_pieces(keys: Keys, index: int, tables: Tables, symbols: Symbols, walk: Words) -> tuple[np.uint64, np.uint64]:
+def walk_pieces(
+    keys: Keys, index: int, tables: BoardTables, symbols: Symbols, walk: Words
+) -> tuple[np.uint64, np.uint64]:
     """Set `symbols` to the piece that begins at each cell, the blank elsewhere; return where pieces and blanks begin.
 
     ``walk[cell]``, where a symbol begins, becomes the state, the free cells, and what is before it of the key; then the
@@ -160,7 +162,7 @@ def walk_pieces(keys: Keys, index: int, tables: Tables, symbols: Symbols, walk: 
 
 
 @jit
-def recounted(keys: Keys, index: int, changed: np.uint64, tables: Tables, symbols: Symbols, walk: Words) -> Pair:
+def recounted(keys: Keys, index: int, changed: np.uint64, tables: BoardTables, symbols: Symbols, walk: Words) -> Pair:
     """The key with the present `symbols` at and between the `changed` cells, by the walk through key `index`."""
     masks, before, strides, _ = tables
     cell = lowest_bit(changed)

@@ -16,13 +16,13 @@ import numpy as np
 
 from hakoiri.puzzles.capabilities import Dealt, Family
 from hakoiri.puzzles.contract import Choice, Expansion, Text
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask, narrowest
 from hakoiri.puzzles.keys.order import less_than
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.sliding_blocks import sliding_kernels
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
-from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
 from hakoiri.puzzles.sliding_blocks.sequences import count_sequences, sequence_of
 from hakoiri.puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import METRICS
@@ -84,7 +84,7 @@ class Sliding(Blocks, Dealt, Family):
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
         distinct, axes = self._distinct(board), self._axes(board)
-        self.pieces = pieces = Pieces(board, distinct, axes)
+        self.pieces = pieces = PieceSet(board, distinct, axes)
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
@@ -222,19 +222,19 @@ class Sliding(Blocks, Dealt, Family):
         """A piece is put elsewhere, or two pieces change places."""
         return self.render(self.pack(self._changed(self.unpack(self.parse(deal)), random_words(word))))
 
-    def _changed(self, standing: list[Standing], words: Iterator[int]) -> list[Standing]:
+    def _changed(self, standing: list[PlacedPiece], words: Iterator[int]) -> list[PlacedPiece]:
         for _ in range(_TRIES):
             first, second = (standing[next(words) % len(standing)] for _ in range(2))
-            moved = {first: Standing(first.kind, second.corner), second: Standing(second.kind, first.corner)}
+            moved = {first: PlacedPiece(first.kind, second.corner), second: PlacedPiece(second.kind, first.corner)}
             if next(words) % 2:
                 places = list(self.pieces.kinds[first.kind].places)
-                moved = {first: Standing(first.kind, places[next(words) % len(places)])}
+                moved = {first: PlacedPiece(first.kind, places[next(words) % len(places)])}
             changed = [moved.get(piece, piece) for piece in standing]
             if set(changed) != set(standing) and self.pieces.fit(changed) and self._may_lead_to_goals(changed):
                 return changed
         return standing
 
-    def _may_lead_to_goals(self, standing: list[Standing]) -> bool:
+    def _may_lead_to_goals(self, standing: list[PlacedPiece]) -> bool:
         """Return whether there is a piece for each one in the goal, on the line of its axis."""
         return all(
             wish.kind == self.pieces.blank or any(self.pieces.on_one_line(piece, wish) for piece in standing)
@@ -283,5 +283,5 @@ def _needs_a_board(why: str) -> PuzzleError:
     return PuzzleError(
         f"sliding needs a board, rows joined by '/', a letter per piece, '{EMPTY}' for an empty cell, '{WALL}' for a "
         f"wall, e.g. {_EXAMPLE}; {why}",
-        Step("give", "start", "BOARD|FILE"),
+        Hint("give", "start", "BOARD|FILE"),
     )

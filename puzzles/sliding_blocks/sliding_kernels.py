@@ -18,7 +18,7 @@ from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
     recounted,
     walk_pieces,
 )
-from hakoiri.puzzles.sliding_blocks.tables import Tables, Words
+from hakoiri.puzzles.sliding_blocks.tables import BoardTables, Words
 
 METRICS = ("unit", "straight", "finger")
 #: The result of `expand_keys` if the room does not suffice.
@@ -92,7 +92,7 @@ def _ways(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symbol
 
 
 @jit
-def expand_keys(keys: Keys, metric: int, edges: Words, tables: Tables, room: Keys, counts: Counts) -> int:
+def expand_keys(keys: Keys, metric: int, edges: Words, tables: BoardTables, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
     `OVERFLOW` if they do not fit. Metric: 0 unit, 1 straight, 2 finger. `keys` must be configurations.
@@ -134,7 +134,7 @@ def expand_keys(keys: Keys, metric: int, edges: Words, tables: Tables, room: Key
 
 
 @jit
-def write_images(keys: Keys, images: Words, tables: Tables, found: Keys) -> None:
+def write_images(keys: Keys, images: Words, tables: BoardTables, found: Keys) -> None:
     """Write the image of each key by a symmetry into `found`.
 
     ``images[symbol, cell]`` is 64 times the symbol of the piece's image, plus the first cell of that.
@@ -155,7 +155,7 @@ def write_images(keys: Keys, images: Words, tables: Tables, found: Keys) -> None
 
 
 @jit
-def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: Tables, found: Mask) -> None:
+def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: BoardTables, found: Mask) -> None:
     """Write whether each key has the `wanted` symbols, `wishes` in number, at their cells; `ANY` is for any."""
     masks, before, strides, geometry = tables
     blank = np.uint64(len(strides) - 1)
@@ -177,7 +177,7 @@ def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: Tables, found: 
         found[i] = left == 0
 
 
-def make_stack(tables: Tables) -> Words:
+def make_stack(tables: BoardTables) -> Words:
     """Return the first stack of `list_keys`: per depth of its walk the free cells, state, next symbol, and key so
     far.
     """
@@ -222,7 +222,7 @@ def _can_be_filled(keys: Keys, rest: np.uint64, state: np.uint64, large: Words, 
 
 
 @jit
-def list_keys(stack: Words, tables: Tables, room: Keys) -> int:
+def list_keys(stack: Words, tables: BoardTables, room: Keys) -> int:
     """Continue listing all configurations in increasing order until `room` is full; return the number written.
 
     The stack of `make_stack` holds the state of the walk; its last row has the depth.

@@ -6,18 +6,18 @@
 import numpy as np
 
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell
-from hakoiri.puzzles.sliding_blocks.pieces import NO_KIND, Pieces
+from hakoiri.puzzles.sliding_blocks.pieces import NO_KIND, PieceSet
 from hakoiri.puzzles.sliding_blocks.shapes import Shape
 from hakoiri.puzzles.sliding_blocks.tables import Words
 
 
-def reflections(pieces: Pieces) -> list[Words]:
+def reflections(pieces: PieceSet) -> list[Words]:
     """Return the reflections that the board has: left to right, upside down, and both."""
     tables = (images_by(pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
     return [table for table in tables if table is not None]
 
 
-def exchanges(pieces: Pieces) -> list[Words]:
+def exchanges(pieces: PieceSet) -> list[Words]:
     """Each kind of pieces and the next one that differs in nothing but its letters trade places."""
     found = []
     alike: dict[tuple[Shape, str, int], int] = {}
@@ -31,7 +31,7 @@ def exchanges(pieces: Pieces) -> list[Words]:
     return found
 
 
-def images_by(pieces: Pieces, across: bool, down: bool) -> Words | None:
+def images_by(pieces: PieceSet, across: bool, down: bool) -> Words | None:
     """Return images of pieces reflected left to right if `across`, upside down if `down`; ``None`` if asymmetric."""
 
     def mirrored(cell: Cell) -> Cell:

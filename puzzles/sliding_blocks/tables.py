@@ -5,9 +5,9 @@ covers, and write down what begins at the cell, a blank or a kind of piece. The 
 and pieces of equal shape are one symbol, so it is unique. Its key is its number among all sequences of the same
 symbols in lexicographic order; most of them are no configurations, because a piece would not fit.
 
-`Tables.before` gives the number directly: ``before[0, state + s]`` counts the sequences of the symbols that are left
-whose first symbol is less than s, so a key is a sum of one entry per symbol. A state stands for how many symbols of
-each kind are left, read as a number of mixed radix: taking symbol s lowers it by ``strides[s]``.
+`BoardTables.before` gives the number directly: ``before[0, state + s]`` counts the sequences of the symbols that are
+left whose first symbol is less than s, so a key is a sum of one entry per symbol. A state stands for how many symbols
+of each kind are left, read as a number of mixed radix: taking symbol s lowers it by ``strides[s]``.
 
 A set of cells is a mask of 64 bits. Every table is an argument, so one compiled kernel serves all boards.
 """
@@ -32,7 +32,7 @@ _WORD = (1 << 64) - 1
 Words = NDArray[np.uint64]
 
 
-class Tables(NamedTuple):
+class BoardTables(NamedTuple):
     """The tables of a board for the kernels. The last symbol is the blank."""
 
     #: (symbols, 64): the cells of a piece by its first cell; 0 where it does not fit on the board.
@@ -65,7 +65,7 @@ def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
 
 def make_tables(
     places: Sequence[Sequence[Cells]], counts: Sequence[int], walls: Cells, rows: int, columns: int
-) -> Tables:
+) -> BoardTables:
     """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
 
     `PuzzleError` if the pieces have too many shapes for tables of reasonable size.
@@ -79,7 +79,7 @@ def make_tables(
     strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
     before = _count_sequences(counts, strides)
     scaled = np.array(strides, dtype=np.uint64) * np.uint64(len(counts) + 1)
-    return Tables(masks, before, scaled, np.array(geometry, dtype=np.uint64))
+    return BoardTables(masks, before, scaled, np.array(geometry, dtype=np.uint64))
 
 
 def mask_of(cells: Sequence[Cell] | Cells | set[Cell]) -> int:

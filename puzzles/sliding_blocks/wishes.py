@@ -6,7 +6,7 @@ from warnings import warn
 
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
-from hakoiri.puzzles.sliding_blocks.pieces import Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.pieces import PieceSet, PlacedPiece
 from hakoiri.puzzles.sliding_blocks.shapes import ROW
 
 #: Every piece is distinct.
@@ -14,10 +14,10 @@ ALL = "all"
 #: The piece that counts in a board of one line.
 _CAR = "A"
 #: Pieces and blanks that must be in their places; empty without a goal.
-Wishes = frozenset[Standing]
+Wishes = frozenset[PlacedPiece]
 
 
-def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+def parse_goal(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     """Parse a goal: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
 
     Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
@@ -25,20 +25,20 @@ def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
 
 
-def render_goal(pieces: Pieces, wishes: Wishes) -> str:
+def render_goal(pieces: PieceSet, wishes: Wishes) -> str:
     """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
     blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
     return pieces.text([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
 
 
-def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
     if not match:
         raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
     letter, row, column = match[1], int(match[2]), int(match[3])
     if letter not in start.pieces:
         raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
-    wish = Standing(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
+    wish = PlacedPiece(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
     if wish.corner not in pieces.kinds[wish.kind].places:
         raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
     rivals = _on_the_line_of(wish, pieces, start)
@@ -54,13 +54,13 @@ def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     return frozenset({wish})
 
 
-def _on_the_line_of(wish: Standing, pieces: Pieces, start: ParsedBoard) -> list[str]:
+def _on_the_line_of(wish: PlacedPiece, pieces: PieceSet, start: ParsedBoard) -> list[str]:
     """The pieces of a kind that may get somewhere, as far as their axis lets them."""
     there = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
     return [letter for letter, piece in there.items() if pieces.on_one_line(piece, wish)]
 
 
-def exit_of(start: ParsedBoard, pieces: Pieces) -> str:
+def exit_of(start: ParsedBoard, pieces: PieceSet) -> str:
     """The usual goal of a board of one line: the car A at the right end of its row; empty without such a car."""
     if _CAR not in start.pieces:
         return ""
@@ -70,12 +70,12 @@ def exit_of(start: ParsedBoard, pieces: Pieces) -> str:
     return f"{_CAR}@{last[0] + 1},{last[1] + 1}" if kind.axis == ROW else ""
 
 
-def goal_board(pieces: Pieces, text: str) -> Wishes:
+def goal_board(pieces: PieceSet, text: str) -> Wishes:
     """Return the pieces and blanks of a goal board with ``*`` for anything."""
     goal = parse_board(text, with_anything=True)
     check_walls(pieces, goal)
     wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
-    wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
+    wishes += [PlacedPiece(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
     for number, wished in Counter(wish.kind for wish in wishes).items():
         if wished > pieces.counts[number]:
             raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
@@ -99,7 +99,7 @@ def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
     return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
 
 
-def check_walls(pieces: Pieces, board: ParsedBoard) -> None:
+def check_walls(pieces: PieceSet, board: ParsedBoard) -> None:
     """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
     if (board.rows, board.columns) != (pieces.rows, pieces.columns):
         ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import U256, Key, Layout, narrowest
 from hakoiri.puzzles.keys.splitmix import random_words
 
@@ -108,14 +108,14 @@ def _missing(rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Car
     return f"; missing: {' '.join(words[:8])}{' ...' if len(words) > 8 else ''}" if words else ""
 
 
-def check_shape(rows: list[list[str]], width: int, what: str, *steps: Step) -> None:
+def check_shape(rows: list[list[str]], width: int, what: str, *hints: Hint) -> None:
     """Raise `ConfigurationError` unless there are four rows of `width` words; `what` names the text."""
     if len(rows) != SUITS:
         raise ConfigurationError(f"{what} has {SUITS} rows joined by '/', this text has {len(rows)}")
     for number, row in enumerate(rows, 1):
         if len(row) != width:
             said = f"row {number} '{' '.join(row)}' has {len(row)} cards"
-            raise ConfigurationError(f"{said}; {what} has {width} in each", *steps)
+            raise ConfigurationError(f"{said}; {what} has {width} in each", *hints)
 
 
 def random_deal(cards: int, seed: int, number: int) -> list[Card]:

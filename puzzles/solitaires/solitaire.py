@@ -9,7 +9,7 @@ import numpy as np
 
 from hakoiri.puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
 from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.order import equal_rows
 from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle
@@ -94,7 +94,7 @@ class Solitaire(Dealt, Reversible):
         """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
         if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
             text = f"this text is a list of {rows[0][0]} deals, a run takes one"
-            raise ConfigurationError(text, Step("solve", self.name))
+            raise ConfigurationError(text, Hint("solve", self.name))
 
     def text_of_deal(self, deal: list[Card]) -> str:
         """A deal, all cards in reading order, as text."""
@@ -109,11 +109,11 @@ class Solitaire(Dealt, Reversible):
         cards = parse_cards(rows, self.deck, self.columns, range(SUITS * self.columns), 0)
         return [card for card in cards if card is not None]
 
-    def _other_size(self, rows: list[list[str]]) -> list[Step]:
+    def _other_size(self, rows: list[list[str]]) -> list[Hint]:
         """Return the step that helps if the text is a whole deal of another size."""
         widths = {len(row) for row in rows}
         if len(rows) == SUITS and len(widths) == 1 and (width := widths.pop()) != self.columns:
-            return [Step("give", "option", f"{self.size_option}={width}")]
+            return [Hint("give", "option", f"{self.size_option}={width}")]
         return []
 
     def start_of(self, deal: list[Card]) -> Key:

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.owned.reading import NotOwnedError, read_named, read_owned
 from hakoiri.puzzles.user import apart
 from hakoiri.puzzles.user.made import ONLY_NAMED, made_at
@@ -113,7 +113,7 @@ def known(name: str, digest: str) -> OwnPuzzle:
     if (name, digest) not in _puzzles:
         file, _, class_name = name.rpartition(":")
         if (file, digest) not in _files:
-            raise PuzzleError(_unknown(name, file, digest), Step("worker with", name))
+            raise PuzzleError(_unknown(name, file, digest), Hint("worker with", name))
         _puzzles[name, digest] = _checked(_files[file, digest], class_name)
     return _puzzles[name, digest]
 
@@ -151,7 +151,7 @@ def find_again(name: str, digest: str, word: str | None = None) -> None:
     raise PuzzleError(
         f"its puzzle is {name}, SHA-256 {digest}: {'; '.join(reasons)}; restore the file, or name it in {FILES} if you "
         "trust it",
-        Step("name file", name),
+        Hint("name file", name),
     )
 
 

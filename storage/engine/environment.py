@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import lmdb
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.inside import descriptor, require_files
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.engine.translation import disk_full, taken_over, translated
@@ -280,7 +280,7 @@ def refuse_network_file_system(directory: Path) -> None:
         if parent in mounts:
             if mounts[parent].lower() in _NETWORK:
                 text = f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data"
-                raise NotWritableError(text, Step("change", "data"))
+                raise NotWritableError(text, Hint("change", "data"))
             return
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lmdb
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.pages import PageError
 from hakoiri.storage.errors import (
     DamagedError,
@@ -60,13 +60,13 @@ def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
     return DiskFullError(
         f"the disk under {directory.parent} is {state} ({free} MiB free), all committed layers are safe; "
         f"free some space{advice}",
-        Step("resume", directory.name),
+        Hint("resume", directory.name),
     )
 
 
 def not_writable(data: Path) -> NotWritableError:
     """Return the error for a data directory that this user may not write to."""
-    return NotWritableError(f"the data directory {data} is not writable", Step("change", "data"))
+    return NotWritableError(f"the data directory {data} is not writable", Hint("change", "data"))
 
 
 def missing(directory: Path) -> StorageError:
@@ -80,7 +80,7 @@ def taken_over(directory: Path) -> TakenOverError:
     """Return the error for a run that another process has driven since."""
     return TakenOverError(
         f"run {directory.name} was taken over by another process while this one stood still; this one writes no more",
-        Step("status", directory.name),
+        Hint("status", directory.name),
     )
 
 
@@ -93,5 +93,5 @@ def damaged(directory: Path, what: str) -> DamagedError:
     """Return the error for a data file that LMDB cannot read."""
     return DamagedError(
         f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or run it again",
-        Step("delete", directory.name),
+        Hint("delete", directory.name),
     )

@@ -158,7 +158,7 @@ class StoredLayer:
         return np.concatenate(found)
 
 
-class Layers:
+class LayerUnion:
     """The keys of several disjoint stored layers. Attribute `size`: their number."""
 
     def __init__(self, layers: Sequence[StoredLayer]) -> None:

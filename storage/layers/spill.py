@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Layout
 from hakoiri.storage.engine.environment import require_free
 from hakoiri.storage.engine.files import flush
@@ -185,4 +185,4 @@ class Spill:
 
     def _broken(self, number: int) -> DamagedError:
         run = self._run.name
-        return DamagedError(f"run {run}: its spill file {self._depth}-{number} is damaged", Step("repair", run))
+        return DamagedError(f"run {run}: its spill file {self._depth}-{number} is damaged", Hint("repair", run))

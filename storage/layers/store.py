@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, members, slice_between
 from hakoiri.storage.errors import DamagedError, ElsewhereError
@@ -193,7 +193,7 @@ class RunStore(Ledger):
         if hosts := self.keepers():
             run = self.directory.name
             text = f"layers of run {run} are kept by {', '.join(hosts)}: set HAKOIRI_REDIS to ask them"
-            raise ElsewhereError(text, Step("collect", run))
+            raise ElsewhereError(text, Hint("collect", run))
 
     def _entries(self, database: bytes, number: Depth) -> Entries:
         """Return the entries that hold a layer: of LMDB, or of hosts."""

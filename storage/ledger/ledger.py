@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
@@ -254,7 +254,7 @@ class Ledger:
 
     def _refuse_if_poisoned(self) -> None:
         if (error := self._poisoned) is not None:
-            raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.steps)
+            raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.hints)
 
     def keepers(self) -> list[str]:
         """Return the hosts that keep layers of the run."""
@@ -289,4 +289,4 @@ class Ledger:
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name
-        return DamagedError(f"run {run}: {what}", Step("verify", run), Step("repair", run))
+        return DamagedError(f"run {run}: {what}", Hint("verify", run), Hint("repair", run))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.files import remove_parts
 from hakoiri.storage.engine.inside import descriptor, open_inside
 from hakoiri.storage.engine.translation import gone, taken_over, translated
@@ -46,7 +46,7 @@ class RunLock:
         if not locked(self._file):
             who = describe_holder(_said_by(self._file))
             self._file.close()
-            raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
+            raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Hint("cancel", directory.name))
         if not _is_of(self._file, directory):
             # The run was deleted before the lock was acquired.
             self._file.close()

@@ -7,7 +7,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, Self, get_args, get_origin
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
@@ -91,7 +91,7 @@ def per_second(progress: Progress) -> str:
 class State:
     """The state of a run as of its last commit; the same for every kind of run.
 
-    `reason` says why it stopped, `steps` what may help. `depth` is that of the last committed layer, -1 before the
+    `reason` says why it stopped, `hints` what may help. `depth` is that of the last committed layer, -1 before the
     first. `seconds` is the time of all sessions together, `updated` a Unix time, `stored_bytes` the size of all
     committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places`
     says where the work was done (`coordinator.session.work_log`). `lost_sessions` counts the sessions since the last
@@ -100,7 +100,7 @@ class State:
 
     status: Status = "queued"
     reason: str = ""
-    steps: tuple[Step, ...] = ()
+    hints: tuple[Hint, ...] = ()
     session: int = 0
     depth: Depth = -1
     stored_bytes: int = 0
@@ -112,9 +112,9 @@ class State:
     places: Mapping[str, Any] = field(default_factory=dict)
     lost_sessions: int = 0
 
-    def become(self, status: Status, reason: str = "", steps: tuple[Step, ...] = ()) -> "State":
+    def become(self, status: Status, reason: str = "", hints: tuple[Hint, ...] = ()) -> "State":
         """Return the state with another status."""
-        return replace(self, status=status, reason=reason, steps=steps)
+        return replace(self, status=status, reason=reason, hints=hints)
 
     def as_dict(self) -> dict[str, Any]:
         return vars(self) | {"progress": dict(vars(self.progress))}
@@ -123,8 +123,9 @@ class State:
     def from_dict(cls, fields: dict[str, Any]) -> "State":
         """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are not those of a state."""
         progress = Progress(**typed_fields(Progress, fields["progress"]))
-        steps = Step.read(fields.get("steps", ()))
-        return cls(**typed_fields(cls, fields | {"progress": progress, "steps": steps}))
+        # Version 0.1 called them steps.
+        hints = Hint.read(fields.get("hints", fields.get("steps", ())))
+        return cls(**typed_fields(cls, fields | {"progress": progress, "hints": hints}))
 
 
 class Figures:

@@ -14,7 +14,7 @@ from hakoiri.api import Run
 from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
 from hakoiri.coordinator.layers import between
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
@@ -165,7 +165,7 @@ def test_what_cannot_be_avoided(usual_run: Run, merged_run: Run) -> None:
     start = usual_run.puzzle.render(usual_run.puzzle.start)
     with refused(UnanswerableError, f"no path avoids {start}, where it begins or ends"):
         usual_run.path(avoid=["****/****/****/****/*..*"])
-    with refused(UnanswerableError, "mirror images merged", Step("run without", "merge_mirrors")):
+    with refused(UnanswerableError, "mirror images merged", Hint("run without", "merge_mirrors")):
         merged_run.path(avoid=["****/****/****/****/.**."])
     with pytest.raises(ConfigurationError, match="5 rows"):
         usual_run.path(avoid=["AB"])

@@ -20,7 +20,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.rows import check_ending, write_rows
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.families.mixes import Boards, Extent, board_of, configurations_of
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -205,7 +205,7 @@ def test_memory_is_kept_by_fewer_threads(tmp_path: Path) -> None:
     with opened(directory) as job:
         assert job.limit_resources(Resources(workers=3, memory=1 << 30), SilentObserver()).workers == 3
         assert job.limit_resources(Resources(workers=3, memory=110 << 20), SilentObserver()).workers == 1
-        with refused(OverBudgetError, "the largest mix needs", Step("raise", "memory")):
+        with refused(OverBudgetError, "the largest mix needs", Hint("raise", "memory")):
             job.limit_resources(Resources(workers=3, memory=60 << 20), SilentObserver())
         assert job.limit_resources(Resources(redis="redis://there"), SilentObserver()).deadline == 900
 

@@ -31,7 +31,7 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.spaces import listing
 from hakoiri.coordinator.spaces.joining import Joining
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError
@@ -278,7 +278,7 @@ def test_nobody_holds_the_moves_of_more_than_a_chunk_or_a_component(
 
 def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toy, "total", 1 << 32)
-    with refused(UnanswerableError, "4,294,967,295 configurations at most", Step("leave out", "whole")):
+    with refused(UnanswerableError, "4,294,967,295 configurations at most", Hint("leave out", "whole")):
         driven(started(tmp_path, "u32", "spread"), _SHORT)
 
 

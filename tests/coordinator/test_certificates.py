@@ -20,7 +20,7 @@ from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.files import export_run
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.ledger.manifest import Progress
 from tests.support.refusals import refused
 
@@ -62,7 +62,7 @@ class Counting(SilentObserver):
     def progress(self, progress: Progress) -> None:
         self.most = max(self.most, progress.done)
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         self.notes.append(text)
 
 

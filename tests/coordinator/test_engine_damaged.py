@@ -8,7 +8,7 @@ import pytest
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.spill import Spill
@@ -51,9 +51,9 @@ def interrupted(directory: Path, resources: Resources, owner: type, method: str,
         assert driven(directory, resources, control).status == "interrupted"
 
 
-def mending(directory: Path) -> tuple[Step, Step]:
+def mending(directory: Path) -> tuple[Hint, Hint]:
     """What helps where layers are damaged."""
-    return Step("verify", directory.name), Step("repair", directory.name)
+    return Hint("verify", directory.name), Hint("repair", directory.name)
 
 
 def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) -> None:
@@ -159,7 +159,7 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(content)
     words = rf"run {directory.name}: .*spill file {name} "
-    with refused(DamagedError, words, Step("repair", directory.name)):
+    with refused(DamagedError, words, Hint("repair", directory.name)):
         driven(directory, resources)
     repaired(directory, resources)
     assert_as_expected(directory, options)

@@ -28,7 +28,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.steps.filtering import FilterStep, _Piece
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.contract import Choice, Puzzle
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
@@ -452,13 +452,13 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
         whole_run.path("goal", dead)
     with (
         explore(until_goal=True, data=tmp_path) as run,
-        refused(UnanswerableError, "stopped at its first goal", Step("run without", "until_goal")),
+        refused(UnanswerableError, "stopped at its first goal", Hint("run without", "until_goal")),
     ):
         run.hardest()
     with explore(start=dead, data=tmp_path) as run:
-        with refused(UnanswerableError, "has no goal", Step("give", "goal", "CONF")):
+        with refused(UnanswerableError, "has no goal", Hint("give", "goal", "CONF")):
             run.hardest()
-        with refused(UnanswerableError, "are not known", Step("ask", run.name, "hardest")):
+        with refused(UnanswerableError, "are not known", Hint("ask", run.name, "hardest")):
             run.goal_distances(run.layer(0))
         with pytest.raises(PuzzleError, match="has no goal"):
             driven(run.distances_run().make(Resources()), Resources())
@@ -475,7 +475,7 @@ def test_they_belong_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert last.name == own
     with (
         open_run(distances, tmp_path) as other,
-        refused(UnanswerableError, "which has no graph of moves", Step("ask", distances, "hardest")),
+        refused(UnanswerableError, "which has no graph of moves", Hint("ask", distances, "hardest")),
     ):
         other.path()
     with explore("pancakes", {"n": "3"}, data=tmp_path) as run:

@@ -36,7 +36,7 @@ from hakoiri.coordinator.deals.hunt_plan import (
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
@@ -459,7 +459,7 @@ def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
     control = Control()
 
     class Stopper(SilentObserver):
-        def note(self, text: str, *steps: Step) -> None:
+        def note(self, text: str, *hints: Hint) -> None:
             if text.startswith("record"):
                 control.interrupt("enough")
 
@@ -499,8 +499,8 @@ def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
 
 
 def test_a_hunt_keeps_to_its_memory(tmp_path: Path) -> None:
-    steps = Step("lower", "cap"), Step("give", "memory", "760MB")
-    with refused(OverBudgetError, r"a search of 10,000,000 positions may take 759 MB", *steps):
+    hints = Hint("lower", "cap"), Hint("give", "memory", "760MB")
+    with refused(OverBudgetError, r"a search of 10,000,000 positions may take 759 MB", *hints):
         chased(small_hunt(), tmp_path, legs=1, memory=100_000_000)
     assert chased(small_hunt(cap=100_000), tmp_path, legs=1, memory=100_000_000).figures.legs == 1
 
@@ -550,7 +550,7 @@ def test_what_cannot_be_hunted_is_refused(spec: PuzzleSpec, words: str) -> None:
 
 
 def test_an_objective_that_there_is_not_is_refused() -> None:
-    with refused(PuzzleError, "no objective 'beauty'", Step("give", "maximise", "positions|moves|depth")):
+    with refused(PuzzleError, "no objective 'beauty'", Hint("give", "maximise", "positions|moves|depth")):
         HuntPlan.made(gap(4), "beauty", 1)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.plays.beam import Beam
 from hakoiri.coordinator.plays.optimise import Optimisation, OptimiseFigures, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.nakuron import bound as proving
 from hakoiri.puzzles.nakuron.board import random_board, tilt
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
@@ -222,18 +222,18 @@ def test_a_price_of_a_lost_ball_makes_another_beam(tmp_path: Path) -> None:
     found = [look(driven(tmp_path, spec_of_all, "optimise", plan, limits)) for plan in plans]
     assert len({each.directory for each in found}) == 3
     assert all(played(each.best) == each.best.score for each in found)
-    with refused(PuzzleError, "only beams have a price", Step("leave out", "price"), Step("leave out", "strategy")):
+    with refused(PuzzleError, "only beams have a price", Hint("leave out", "price"), Hint("leave out", "strategy")):
         driven(tmp_path, spec_of_all, "optimise", optimised(spec, "greedy", 1, None, 0.2)[1], limits)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
     with refused(
-        PuzzleError, "no strategy 'luck'", Step("give", "strategy", "cycle|random|greedy|two-step|sample|beam")
+        PuzzleError, "no strategy 'luck'", Hint("give", "strategy", "cycle|random|greedy|two-step|sample|beam")
     ):
         optimise(tmp_path, "luck", rounds=1)
-    with refused(PuzzleError, "only beams have a width", Step("leave out", "width"), Step("leave out", "strategy")):
+    with refused(PuzzleError, "only beams have a width", Hint("leave out", "width"), Hint("leave out", "strategy")):
         optimise(tmp_path, "greedy", 3, rounds=1)
-    with refused(OverBudgetError, "width 5,000 does not fit", Step("raise", "memory"), Step("give", "width", "49")):
+    with refused(OverBudgetError, "width 5,000 does not fit", Hint("raise", "memory"), Hint("give", "width", "49")):
         optimise(tmp_path, width=5_000, rounds=1, memory=1 << 20)
 
 

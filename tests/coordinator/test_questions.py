@@ -115,7 +115,7 @@ def test_questions_keep_to_the_memory_of_the_run_unless_they_name_their_own(tmp_
         for ask in (run.diameter, run.graph, run.configurations):
             with pytest.raises(OverBudgetError, match="100,000 are allowed") as refused:
                 ask()
-            assert re.fullmatch(r"give memory \d+MB", " ".join(refused.value.steps[0]))
+            assert re.fullmatch(r"give memory \d+MB", " ".join(refused.value.hints[0]))
     with open_run("last", tmp_path) as run, pytest.raises(OverBudgetError, match="100,000 are allowed"):
         run.diameter()
     with open_run("last", tmp_path, Resources(memory=10_000_000)) as run:
@@ -336,7 +336,7 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
                 solver = EccentricitySolver(context, keys, graph)
             except OverBudgetError as error:
                 assert not plans
-                assert re.fullmatch(r"give memory \d+MB", " ".join(error.steps[0]))
+                assert re.fullmatch(r"give memory \d+MB", " ".join(error.hints[0]))
                 continue
             if solver.plan not in plans:
                 plans.append(solver.plan)

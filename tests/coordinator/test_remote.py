@@ -17,8 +17,8 @@ from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.hints import worded
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.steps import worded
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import do_task
@@ -58,7 +58,7 @@ def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
     chunk.losses = DEFAULT.most_losses - 1
     with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
         executor._lose(chunk, "worker b died")
-    assert re.search("; leave out --redis or HAKOIRI_REDIS; give --memory [0-9]+MB$", worded("", raised.value.steps))
+    assert re.search("; leave out --redis or HAKOIRI_REDIS; give --memory [0-9]+MB$", worded("", raised.value.hints))
 
 
 @pytest.mark.parametrize(("worker", "result"), [("good", None), ("bad", [np.arange(3)])])

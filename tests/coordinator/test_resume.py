@@ -19,7 +19,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Choice, Expansion
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -170,10 +170,10 @@ def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path
         near, far = (run.puzzle.render(int(usual_run.layer(depth)[0])) for depth in (30, 31))
         assert run.distance(near) == 30
         for target in (far, "goal"):
-            with refused(UnanswerableError, "up to layer 30, ", Step("resume", run.name)):
+            with refused(UnanswerableError, "up to layer 30, ", Hint("resume", run.name)):
                 run.path(target)
         for ask in (run.components, run.diameter):
-            with refused(UnanswerableError, "not finished, ", Step("resume", run.name)):
+            with refused(UnanswerableError, "not finished, ", Hint("resume", run.name)):
                 ask()
         keys, graph = run.graph()
         assert len(keys) == sum(usual_run.layer_sizes[:31])
@@ -185,7 +185,7 @@ def test_a_run_without_layers_has_no_configurations(tmp_path: Path) -> None:
         keys, depths = run.configurations()
         assert (len(keys), keys.dtype, len(depths)) == (0, np.uint32, 0)
         assert run.summary()["layers"] == []
-        with refused(UnanswerableError, "did not find", Step("resume", run.name)):
+        with refused(UnanswerableError, "did not find", Hint("resume", run.name)):
             run.path(START)
 
 
@@ -284,7 +284,7 @@ def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("plan", "start", "what"), [({"until_goal": True}, None, "until_goal"), ({}, START, "start")])
 def test_a_census_has_no_start_and_no_goal(plan: dict[str, Any], start: str | None, what: str, tmp_path: Path) -> None:
-    with refused(PuzzleError, "of a whole space", Step("leave out", what)):
+    with refused(PuzzleError, "of a whole space", Hint("leave out", what)):
         make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", plan, Resources())
     assert list(tmp_path.iterdir()) == []
 

@@ -16,7 +16,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -226,11 +226,11 @@ def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole
     directory = started(tmp_path, "whole", resources)
     with pytest.raises(OverBudgetError, match="2,000 are allowed") as caught:
         drive(directory, Resources(), Control(), SilentObserver())
-    (step,) = caught.value.steps
-    assert (step.do, step.what, step.value[-2:]) == ("give", "memory", "MB")
+    (hint,) = caught.value.hints
+    assert (hint.do, hint.what, hint.value[-2:]) == ("give", "memory", "MB")
     with RunStore(directory) as store:
         assert store.state.status == "interrupted"
-        assert (store.state.reason, store.state.steps) == (str(caught.value), (step,))
+        assert (store.state.reason, store.state.hints) == (str(caught.value), (hint,))
         assert store.state.depth >= 0
     state = drive(directory, Resources(memory=1 << 30), Control(), SilentObserver())
     assert state.session == 2
@@ -265,7 +265,7 @@ def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> N
         ]
         assert run.path().keys == usual_run.path().keys
         for ask in (run.components, run.diameter):
-            with refused(UnanswerableError, "stopped at its first goal", Step("run without", "until_goal")):
+            with refused(UnanswerableError, "stopped at its first goal", Hint("run without", "until_goal")):
                 ask()
         far = run.puzzle.render(int(usual_run.layer(LAST)[0]))
         with pytest.raises(

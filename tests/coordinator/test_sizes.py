@@ -9,7 +9,7 @@ import pytest
 from hakoiri.coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
@@ -137,7 +137,7 @@ def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None
     stopped = studied(tmp_path, "pancakes", [4, 6], control=control, observer=StoppingIn(control))
     (data_file,) = stopped.glob(f"members/*/member/{DATA_FILE}")
     data_file.write_bytes(b"damage" * 1_000)
-    with refused(DamagedError, "member", Step("repair", stopped.name)):
+    with refused(DamagedError, "member", Hint("repair", stopped.name)):
         studied(tmp_path, "pancakes", [4, 6])
     repaired(stopped)
     assert [row.depth for row in rows_of(stopped)] == [4, 7]
@@ -148,7 +148,7 @@ def test_what_has_no_sizes_is_refused() -> None:
         StudySizes.parse_request(PuzzleSpec("klotski"), sizes=[3])
     with pytest.raises(PuzzleError, match="tiles has none of these"):
         StudySizes.parse_request(PuzzleSpec("tiles"), sizes=[5, 7])
-    with refused(PuzzleError, "say what n is", Step("leave out", "option")):
+    with refused(PuzzleError, "say what n is", Hint("leave out", "option")):
         StudySizes.parse_request(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
 
 

@@ -21,7 +21,7 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.ledger.manifest import ComponentRecord
@@ -264,5 +264,5 @@ def test_a_directed_run_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert found.strong == nx.number_strongly_connected_components(nx.DiGraph(list(edges)))
         assert any(one.size > 1 for one in found.components)
         for ask in (run.components, run.diameter):
-            with refused(UnanswerableError, "is directed", Step("ask", run.name, "strong components")):
+            with refused(UnanswerableError, "is directed", Hint("ask", run.name, "strong components")):
                 ask()

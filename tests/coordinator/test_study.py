@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
@@ -181,7 +181,7 @@ def test_a_deal_is_solved_to_its_own_goal_alone() -> None:
     assert spec.build().parameters["goal"].startswith("** 11")
     with pytest.raises(PuzzleError, match="gap is solved to its own goal") as refusal:
         dealt(spec)
-    assert refusal.value.steps == (Step("run", "gap"),)
+    assert refusal.value.hints == (Hint("run", "gap"),)
 
 
 def test_a_capped_deal_counts_neither_way(tmp_path: Path) -> None:
@@ -312,8 +312,8 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         def solve(*asked: Any) -> Any:
             raise MemoryError
 
-    steps = Step("lower", "cap"), Step("lower", "workers")
-    with refused(OverBudgetError, "ran out of memory", *steps), monkeypatch.context() as patch:
+    hints = Hint("lower", "cap"), Hint("lower", "workers")
+    with refused(OverBudgetError, "ran out of memory", *hints), monkeypatch.context() as patch:
         patch.setitem(SOLVERS, "cards", Exhausted)
         patch.setattr(StudyDeals, "kernels", ())
         done(SMALL, tmp_path)
@@ -323,21 +323,21 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("change", "said", "steps"),
+    ("change", "said", "hints"),
     [
         ({"puzzle": "klotski"}, "no study of 'klotski'; there are studies of gap and superpuzz", []),
         ({"sizes": (2,)}, r"3\.\.13", []),
         ({"sizes": (14,)}, r"3\.\.13", []),
-        ({"cap": 0}, "a cap of 0 positions", [Step("give", "cap", "1..2147483646")]),
-        ({"cap": 1 << 31}, "a cap of 2147483648 positions", [Step("give", "cap", "1..2147483646")]),
-        ({"shorten": True}, "found depth first", [Step("give", "strategy", "dfs")]),
-        ({"strategy": "luck"}, "no strategy 'luck'", [Step("give", "strategy", "bfs|dfs")]),
+        ({"cap": 0}, "a cap of 0 positions", [Hint("give", "cap", "1..2147483646")]),
+        ({"cap": 1 << 31}, "a cap of 2147483648 positions", [Hint("give", "cap", "1..2147483646")]),
+        ({"shorten": True}, "found depth first", [Hint("give", "strategy", "dfs")]),
+        ({"strategy": "luck"}, "no strategy 'luck'", [Hint("give", "strategy", "bfs|dfs")]),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(
-    change: dict[str, Any], said: str, steps: list[Step], tmp_path: Path
+    change: dict[str, Any], said: str, hints: list[Hint], tmp_path: Path
 ) -> None:
-    with refused(PuzzleError, said, *steps):
+    with refused(PuzzleError, said, *hints):
         begun(replace(SMALL, **change), tmp_path)
 
 
@@ -350,6 +350,6 @@ def test_threads_are_as_many_as_there_is_memory_for() -> None:
         return limit_threads(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
 
     assert (threads(2 * needed + 1), threads(9 * needed)) == (2, 4)
-    steps = Step("lower", "cap"), Step("give", "memory", f"{(needed >> 20) + 1}MB")
-    with refused(OverBudgetError, "a search of 1,000,000 positions", *steps):
+    hints = Hint("lower", "cap"), Hint("give", "memory", f"{(needed >> 20) + 1}MB")
+    with refused(OverBudgetError, "a search of 1,000,000 positions", *hints):
         threads(needed - 1)

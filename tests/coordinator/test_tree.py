@@ -24,7 +24,7 @@ from hakoiri.coordinator.trees.figures import TreeFigures
 from hakoiri.coordinator.trees.job import Subtrees
 from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.export.files import export_run
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
@@ -366,7 +366,7 @@ def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
             export_run(run, tmp_path / "stars.graphml")
     with (
         explore("magic-star", {"points": "6"}, data=tmp_path) as run,
-        refused(UnanswerableError, "kept none", Step("give", "option", "solutions=keep")),
+        refused(UnanswerableError, "kept none", Hint("give", "option", "solutions=keep")),
     ):
         next(run.solutions())
 
@@ -378,7 +378,7 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
         ("start", {"start": "0x0"}),
         ("merge_mirrors", {"merge_mirrors": True}),
     ):
-        with refused(PuzzleError, "magic-star", Step("leave out", what)):
+        with refused(PuzzleError, "magic-star", Hint("leave out", what)):
             new_run(tmp_path, **more)
     assert not list(tmp_path.iterdir())
 

@@ -8,7 +8,7 @@ import redis
 from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from tests.support.runs import Notes
 
 
@@ -101,4 +101,4 @@ def test_that_the_coordinator_works_alone_is_said_once_each_time(which: str, mad
     made.look()
     made.company.say_alone("redis://:secret@host:1/0")
     assert made.notes.texts == [said, said]
-    assert made.notes.steps[-1] == (Step("worker", "redis://host:1/0"),)
+    assert made.notes.hints[-1] == (Hint("worker", "redis://host:1/0"),)

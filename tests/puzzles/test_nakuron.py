@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.nakuron import kernels
 from hakoiri.puzzles.nakuron.board import (
@@ -114,7 +114,7 @@ def test_the_layout_fits_the_cells() -> None:
         size: Nakuron(None, Board(("0" * size,) * size, ("5" * size,) * 4).text()).layout.name for size in (3, 5, 7, 10)
     }
     assert names == {3: "u32", 5: "u64", 7: "u128", 10: "u256"}
-    with refused(PuzzleError, "121 cells that are no wall, a run 108 at most", Step("optimise", "nakuron")):
+    with refused(PuzzleError, "121 cells that are no wall, a run 108 at most", Hint("optimise", "nakuron")):
         Nakuron(None, Board(("0" * 11,) * 11, ("5" * 11,) * 4).text())
 
 

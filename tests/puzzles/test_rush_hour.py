@@ -8,7 +8,7 @@ import pytest
 
 from hakoiri.coordinator.deals.hunt_plan import HuntPlan, hunted
 from hakoiri.coordinator.deals.study_plan import dealt_class
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.pictures.shapes import Line
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -229,7 +229,7 @@ def test_walks_of_the_other_objectives_keep_to_their_boards() -> None:
 
 def test_a_hunt_for_moves_needs_a_goal_and_studies_need_sizes() -> None:
     puzzle = hunted(PuzzleSpec("sliding", BOUND, CARS))
-    with refused(PuzzleError, "no goal to be far from", Step("give", "goal", "CONF")):
+    with refused(PuzzleError, "no goal to be far from", Hint("give", "goal", "CONF")):
         HuntPlan.made(puzzle, "moves", 1)
     assert HuntPlan.made(puzzle, "positions", 1).work > 0
     with pytest.raises(PuzzleError, match="there are studies of gap and superpuzz"):

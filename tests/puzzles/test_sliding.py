@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning
 from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -351,7 +351,7 @@ def test_whole_space_with_mirrors_merged() -> None:
 def test_what_is_not_symmetric_has_no_mirrors(board: str, goal: str) -> None:
     puzzle = sliding(board, goal=goal)
     assert not puzzle.has_mirrors
-    with refused(PuzzleError, "no mirror images", Step("leave out", "merge_mirrors")):
+    with refused(PuzzleError, "no mirror images", Hint("leave out", "merge_mirrors")):
         puzzle.canonical(puzzle.keys([puzzle.start]))
 
 
@@ -455,7 +455,7 @@ BAD_GOALS = {
 
 
 def test_a_board_is_asked_for() -> None:
-    with refused(PuzzleError, "sliding needs a board", Step("give", "start", "BOARD|FILE")):
+    with refused(PuzzleError, "sliding needs a board", Hint("give", "start", "BOARD|FILE")):
         PuzzleSpec("sliding").build()
 
 

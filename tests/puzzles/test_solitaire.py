@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, placing, random_deal
 from hakoiri.puzzles.solitaires.gap import Gap
@@ -170,12 +170,12 @@ def test_a_wrong_deal_is_told_in_one_line(game: type[Solitaire], text: str, word
 
 
 def test_a_list_of_deals_is_to_be_solved() -> None:
-    with refused(ConfigurationError, "a list of 2 deals, a run takes one", Step("solve", "gap")):
+    with refused(ConfigurationError, "a list of 2 deals, a run takes one", Hint("solve", "gap")):
         Gap(start=f"2/{FIGURE_1_GAP}/{FIGURE_1_GAP}")
 
 
 def test_a_deal_of_another_size_says_which() -> None:
-    with refused(ConfigurationError, "row 1 '12 13 21' has 3 cards", Step("give", "option", "ranks=3")):
+    with refused(ConfigurationError, "row 1 '12 13 21' has 3 cards", Hint("give", "option", "ranks=3")):
         Gap(start="12 13 21/22 23 31/32 33 41/42 43 11")
 
 

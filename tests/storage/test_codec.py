@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded
@@ -400,7 +400,7 @@ NEWS = st.builds(
     st.integers(0, 2**31),
     st.text(max_size=12),
     st.text(max_size=40),
-    st.just((Step("worker with", "jugs.py:Jugs"), Step("worker"))) | st.just(()),
+    st.just((Hint("worker with", "jugs.py:Jugs"), Hint("worker"))) | st.just(()),
 )
 
 
@@ -429,8 +429,8 @@ def test_junk_is_no_news(raw: bytes) -> None:
         {"attempt": "1"},
         {"worker": [1]},
         {"detail": 5},
-        {"steps": 7},
-        {"steps": [[]]},
+        {"hints": 7},
+        {"hints": [[]]},
     ],
     ids=str,
 )

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.errors import NotWritableError
 
@@ -19,6 +19,6 @@ def test_network_file_systems_are_refused(kind: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(psutil, "disk_partitions", lambda **_: found)
     with pytest.raises(NotWritableError, match=f"network file system \\({kind}\\)") as refusal:
         refuse_network_file_system(tmp_path / "data" / "runs")
-    assert refusal.value.steps == (Step("change", "data"),)
+    assert refusal.value.hints == (Hint("change", "data"),)
     refuse_network_file_system(inner / "data")
     refuse_network_file_system(Path("/elsewhere"))

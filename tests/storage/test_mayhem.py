@@ -16,7 +16,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.errors import (
     DamagedError,
 )
@@ -148,7 +148,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
     sound = shutil.copytree(finished["small"], tmp_path / "sound")
     if content is None:
         (spoiled / DATA_FILE).unlink()
-    with refused(DamagedError, f"run {spoiled.name} is damaged ", Step("delete", spoiled.name)):
+    with refused(DamagedError, f"run {spoiled.name} is damaged ", Hint("delete", spoiled.name)):
         RunStore(spoiled)
     assert verify_directory(spoiled, False, Resources(), Control(), SilentObserver()).steps[0].do == "delete"
     with pytest.raises(DamagedError):
@@ -224,7 +224,7 @@ def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
         (_, entry), *_ = entries_of(167, store.layer(167))
         store.commit(replace(store.state, status="interrupted"))
     spoil_entry(usual_copy, entry)
-    with refused(DamagedError, "layer 167", Step("verify", usual_copy.name), Step("repair", usual_copy.name)):
+    with refused(DamagedError, "layer 167", Hint("verify", usual_copy.name), Hint("repair", usual_copy.name)):
         drive(usual_copy, Resources(), Control(), SilentObserver())
     with RunStore(usual_copy) as store:
         assert store.state.status == "interrupted"

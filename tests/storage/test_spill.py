@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from hakoiri.storage.errors import DamagedError, DiskFullError
 from hakoiri.storage.layers.blocks import code_keys, decode
@@ -145,7 +145,7 @@ def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
         path.unlink()
     else:
         os.truncate(path, 0 if how == "empty" else spill.files.lengths["11"] - 1)
-    with refused(DamagedError, "run a-run: .*spill file 7-11 is damaged", Step("repair", "a-run")):
+    with refused(DamagedError, "run a-run: .*spill file 7-11 is damaged", Hint("repair", "a-run")):
         Spill(run, U32, DEPTH).restore(spill.files)
 
 
@@ -236,7 +236,7 @@ def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: 
     before = files(run)
     usage = shutil.disk_usage(run)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
-    with refused(DiskFullError, "1 MiB free", Step("resume", "a-run")):
+    with refused(DiskFullError, "1 MiB free", Hint("resume", "a-run")):
         spill.append(3, code_keys(DEPTH, U32.pack([1, 2])))
     assert files(run) == before
     assert keys_of(spill, 3) == held[3]

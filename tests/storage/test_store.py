@@ -25,7 +25,7 @@ from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Layout, ints
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import (
@@ -215,7 +215,7 @@ def holder(directory: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: subprocess.Popen[str]) -> None:
-    with refused(RunHeldError, f"process {holder.pid} on host .*wait for it", Step("cancel", directory.name)):
+    with refused(RunHeldError, f"process {holder.pid} on host .*wait for it", Hint("cancel", directory.name)):
         RunLock(directory)
     with pytest.raises(RunHeldError, match=str(holder.pid)):
         drive(directory, Resources(), Control(), SilentObserver())
@@ -229,7 +229,7 @@ def test_a_driver_that_does_not_leave_is_named_by_cancel(
     directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "_CANCEL_SECONDS", 0)
-    with refused(RunError, rf"process {holder.pid} on host .* has not left yet", Step("status", directory.name)):
+    with refused(RunError, rf"process {holder.pid} on host .* has not left yet", Hint("status", directory.name)):
         cancel_run(directory)
     # It may leave just before it is named.
     monkeypatch.setattr(lock, "holder_of", lambda _: None)
@@ -358,7 +358,7 @@ def test_a_full_disk_is_seen_before_anything_is_written(directory: Path, monkeyp
         store.put_layer(1, layers[1], goals=0)
         with monkeypatch.context() as patch:
             patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_200_000))
-            with refused(DiskFullError, "1 MiB free", Step("resume", directory.name)):
+            with refused(DiskFullError, "1 MiB free", Hint("resume", directory.name)):
                 store.commit(replace(store.state, depth=1))
             assert not store.poisoned
             assert store.state.depth == store.read_state().depth == 0
@@ -471,16 +471,17 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_next_steps_are_kept_as_data_and_need_not_be_there(directory: Path) -> None:
-    steps = (Step("verify", directory.name), Step("repair", directory.name))
+    hints = (Hint("verify", directory.name), Hint("repair", directory.name))
     with Ledger(directory, writable=True) as ledger:
-        ledger.commit(ledger.state.become("interrupted", "it is damaged", steps))
-        assert (ledger.read_state().reason, ledger.read_state().steps) == ("it is damaged", steps)
-        older = {name: value for name, value in ledger.state.as_dict().items() if name != "steps"}
-        later = ledger.state.as_dict() | {"steps": [*steps, ("read the stars", "x", "y")]}
-        assert (State.from_dict(older).reason, State.from_dict(older).steps) == ("it is damaged", ())
-        assert State.from_dict(later).steps == steps
+        ledger.commit(ledger.state.become("interrupted", "it is damaged", hints))
+        assert (ledger.read_state().reason, ledger.read_state().hints) == ("it is damaged", hints)
+        older = {name: value for name, value in ledger.state.as_dict().items() if name != "hints"}
+        assert State.from_dict(older | {"steps": hints}).hints == hints
+        later = ledger.state.as_dict() | {"hints": [*hints, ("read the stars", "x", "y")]}
+        assert (State.from_dict(older).reason, State.from_dict(older).hints) == ("it is damaged", ())
+        assert State.from_dict(later).hints == hints
         ledger.commit(ledger.state.become("running"))
-        assert (ledger.read_state().reason, ledger.read_state().steps) == ("", ())
+        assert (ledger.read_state().reason, ledger.read_state().hints) == ("", ())
 
 
 def test_runs_alike_are_those_of_the_same_puzzle(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hakoiri.coordinator.hints import evening, hosted
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
@@ -22,9 +23,8 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import evening, hosted
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
@@ -52,7 +52,7 @@ class Notes(SilentObserver):
     def __init__(self) -> None:
         self.texts = list[str]()
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         """Keep it."""
         self.texts.append(text)
 

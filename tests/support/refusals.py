@@ -1,16 +1,16 @@
-"""What an error says, and the next steps that it carries."""
+"""The text and the hints of an error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from hakoiri.puzzles.errors import HakoiriError, Step
+from hakoiri.puzzles.errors import HakoiriError, Hint
 
 
 @contextmanager
-def refused(kind: type[HakoiriError], words: str, *steps: Step) -> Iterator[None]:
-    """The block raises an error that says `words` (a pattern) and offers `steps`."""
+def refused(kind: type[HakoiriError], words: str, *hints: Hint) -> Iterator[None]:
+    """The block raises an error that says `words` (a pattern) and offers `hints`."""
     with pytest.raises(kind, match=words) as caught:
         yield
-    assert caught.value.steps == steps
+    assert caught.value.hints == hints

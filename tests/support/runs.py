@@ -11,7 +11,7 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 
@@ -19,16 +19,16 @@ SILENT = SilentObserver()
 
 
 class Notes(SilentObserver):
-    """Keeps the notes, and the steps that each offers."""
+    """Keeps the notes, and the hints of each."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.steps: list[tuple[Step, ...]] = []
+        self.hints: list[tuple[Hint, ...]] = []
 
-    def note(self, text: str, *steps: Step) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         """Kept."""
         self.texts.append(text)
-        self.steps.append(steps)
+        self.hints.append(hints)
 
 
 def driven(

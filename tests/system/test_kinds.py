@@ -12,7 +12,7 @@ from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
@@ -72,7 +72,7 @@ def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
 def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -> None:
     run = count(hakoiri.data, queued=True)
     with RunStore(run, writable=True) as store:
-        store.commit(store.state.become("interrupted", "it is full", (Step("lower", "cap"), Step("resume", run.name))))
+        store.commit(store.state.become("interrupted", "it is full", (Hint("lower", "cap"), Hint("resume", run.name))))
     reason = f"it is full; lower --cap; go on with: hakoiri resume {run.name}"
     assert hakoiri.ask("status", run.name)["reason"] == hakoiri.ask("runs")["runs"][0]["reason"] == reason
     assert hakoiri.here("delete", "none", check=False).error.endswith("; 'hakoiri runs' lists them")

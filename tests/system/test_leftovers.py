@@ -11,7 +11,7 @@ import pytest
 from hakoiri.coordinator.runs import create
 from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.engine.files import replaced
@@ -68,7 +68,7 @@ def test_a_name_that_another_takes_meanwhile_is_taken(tmp_path: Path, monkeypatc
     make_planned(tmp_path, manifest, False, None)
     # As it was before the other had made it.
     monkeypatch.setattr(create, "DATA_FILE", "not there yet")
-    with refused(NameTakenError, "there is a run mine already; take another name", Step("delete", "mine")):
+    with refused(NameTakenError, "there is a run mine already; take another name", Hint("delete", "mine")):
         make_planned(tmp_path, manifest, False, None)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -137,7 +137,7 @@ def test_a_data_file_that_is_exchanged_is_noticed_at_the_next_commit(hakoiri: Ha
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         ledger.commit(ledger.state)
         Path(copy).rename(directory / DATA_FILE)
-        with refused(TakenOverError, "was taken over by another process", Step("status", directory.name)):
+        with refused(TakenOverError, "was taken over by another process", Hint("status", directory.name)):
             ledger.commit(ledger.state)
         assert ledger.poisoned
 

@@ -9,7 +9,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import U32
 from hakoiri.storage.errors import TakenOverError
 from hakoiri.storage.layers.blocks import code_keys
@@ -55,7 +55,7 @@ def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
     with RunLock(run):
         spill.append(0, keys)
         (run / HOLDER_FILE).unlink()
-        with refused(TakenOverError, "was taken over by another process", Step("status", "a-run")):
+        with refused(TakenOverError, "was taken over by another process", Hint("status", "a-run")):
             spill.append(0, keys)
         (run / HOLDER_FILE).touch()
         with pytest.raises(TakenOverError):
@@ -75,12 +75,12 @@ class Removing(SilentObserver):
 
 def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
     directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
-    said: list[tuple[str, Step]] = []
+    said: list[tuple[str, Hint]] = []
     ends = serve(hakoiri.data, Resources(workers=1), None, Control(), lambda: Removing(directory),
                  lambda *words: said.append(words), burst=True)  # fmt: skip
     assert ends == []
     assert "was taken over by another process" in said[-1][0]
-    assert said[-1][1:] == (Step("status", directory.name),)
+    assert said[-1][1:] == (Hint("status", directory.name),)
 
 
 def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:

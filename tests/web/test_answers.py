@@ -221,7 +221,7 @@ def test_a_map_is_made_once_and_kept(served: Served, tmp_path: Path, monkeypatch
     monkeypatch.setattr(Questions, "_begin", begin)
     where = f"/api/runs/{served.small}/map"
     refused = served.client.get(where)
-    assert (refused.status_code, refused.json()["steps"][0]["href"]) == (409, where)
+    assert (refused.status_code, refused.json()["hints"][0]["href"]) == (409, where)
     begun = served.client.post(where, follow_redirects=False)
     assert (begun.status_code, begun.headers["location"]) == (303, where)
     first = served.client.get(where)

@@ -31,10 +31,10 @@ def test_get_says_where_to_post_to(served: Served, path: str, monkeypatch: pytes
     for _ in range(2):
         refused = served.client.get(where)
         assert (refused.status_code, refused.json()["type"]) == (409, "urn:hakoiri:not-computed")
-        (step,) = refused.json()["steps"]
-        assert (step["method"], step["href"]) == ("POST", where)
+        (hint,) = refused.json()["hints"]
+        assert (hint["method"], hint["href"]) == ("POST", where)
     assert not begun
-    served.client.post(step["href"])
+    served.client.post(hint["href"])
     assert len(begun) == 1
 
 

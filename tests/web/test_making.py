@@ -155,7 +155,7 @@ def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
     for verb in ("cancel", "resume"):
         refused = client.post(f"{where}/{verb}")
         assert (refused.status_code, refused.json()["type"]) == (409, "urn:hakoiri:run")
-        assert refused.json()["steps"][0]["href"].startswith(where)
+        assert refused.json()["hints"][0]["href"].startswith(where)
     assert client.delete(where).json() == {"runs": [run], "status": "deleted"}
     assert client.get(where).status_code == 404
     assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []

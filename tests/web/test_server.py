@@ -273,7 +273,7 @@ def test_what_goes_wrong_is_a_problem_with_its_details(served: Served, path: str
     row: dict[str, Any] = response.json()
     assert row["type"] == (f"urn:hakoiri:{kind}" if kind else "about:blank")
     assert (row["status"], bool(row["title"]), bool(row["detail"])) == (status, True, True)
-    assert all({"do", "what", "value", "text"} <= step.keys() for step in row["steps"])
+    assert all({"do", "what", "value", "text"} <= hint.keys() for hint in row["hints"])
 
 
 def test_a_mistake_of_ours_is_a_problem_too(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.errors import RunHeldError, StorageError
@@ -23,7 +23,7 @@ from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import begin_part
-from hakoiri.worker.hosts.part import Part
+from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
@@ -70,13 +70,13 @@ class Host:
     def __init__(self, directory: Path, threads: int) -> None:
         require_store(directory)
         self._directory, self._threads = directory, threads
-        self._parts, self._process = dict[Path, Part](), f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._parts, self._process = dict[Path, RunPart](), f"{os.getpid()}-{secrets.token_hex(4)}"
         with ExitStack() as stack:
             try:
                 stack.enter_context(RunLock(directory))
             except RunHeldError as error:
                 raise TaskError(
-                    f"{directory} is in use by another process of a host", Step("change", "store")
+                    f"{directory} is in use by another process of a host", Hint("change", "store")
                 ) from error
             self.name = _name_in(directory)
             self._resources = stack.pop_all()
@@ -101,7 +101,7 @@ class Host:
                 if task != "host-take":
                     text = f"it keeps nothing of run {request.manifest.get('run')}"
                     if request.copies:
-                        raise TaskError(f"{text}, of which others have copies", Step("drain", self.name))
+                        raise TaskError(f"{text}, of which others have copies", Hint("drain", self.name))
                     raise TaskError(f"{text}: begin the run anew")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, depots, task)
@@ -150,7 +150,7 @@ class Host:
         readable = re.sub(r"[^\w-]", "-", str(manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
         return self._directory / f"run-{readable}-{digest}"
 
-    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, task: str) -> Part:
+    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, task: str) -> RunPart:
         """The open part of a run; opened again where a step begins that may take another amount of memory.
 
         Goal distances of the run may have been counted by another metric of the puzzle.
@@ -163,10 +163,10 @@ class Host:
                 part = None
         if part is None:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
-            part = self._parts[directory] = Part(directory, puzzle, threads, request.memory, depots)
+            part = self._parts[directory] = RunPart(directory, puzzle, threads, request.memory, depots)
         return part
 
-    def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> Part | None:
+    def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> RunPart | None:
         """The open part of the run that goal distances belong to, if there is one."""
         directory = self._directory_of(request.base)
         return self._part(directory, request, puzzle, depots, "") if directory.exists() else None
@@ -177,7 +177,7 @@ class Host:
             self._forget(part)
             part.close()
 
-    def _forget(self, base: Part) -> None:
+    def _forget(self, base: RunPart) -> None:
         """Have whoever looks within a part that is changed or closed look again."""
         for each in self._parts.values():
             each.forget_within(base)
@@ -185,11 +185,11 @@ class Host:
 
 @contextmanager
 def _named(own: str, run: str) -> Iterator[None]:
-    """Have the steps of storage errors name a run as its user knows it, by the coordinator's name."""
+    """Have the hints of storage errors name a run as its user knows it, by the coordinator's name."""
     try:
         yield
     except StorageError as error:
-        error.steps = tuple(step._replace(what=run) if step.what == own else step for step in error.steps)
+        error.hints = tuple(hint._replace(what=run) if hint.what == own else hint for hint in error.hints)
         raise
 
 

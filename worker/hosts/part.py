@@ -46,7 +46,7 @@ _SAMPLED = 2_048
 _SHORT_SECONDS = 0.002
 
 
-class Part:
+class RunPart:
     """The part of a run below `directory`, open for writing and locked until `close`, which ends the threads, too.
 
     A step may take `memory` bytes, half of what is free where it is 0.
@@ -235,13 +235,13 @@ class Part:
 
     # The run that goal distances belong to
 
-    def look_within(self, base: "Part | None", request: HostRequest) -> None:
+    def look_within(self, base: "RunPart | None", request: HostRequest) -> None:
         """Have `within` be what there is in the own ranges of a finished run, whose part is `base`."""
         stores = [] if base is None else base.stores
         if self.within is None or (self.within.stores, self.within.mine) != (stores, request.mine):
             self.within = Within(stores, request, self.shares.layer_bytes)
 
-    def forget_within(self, base: "Part") -> None:
+    def forget_within(self, base: "RunPart") -> None:
         """Have the next step read it anew: the part `base` of that run is to be changed."""
         if self.within is not None and self.within.stores == base.stores:
             self.within = None

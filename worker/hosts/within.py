@@ -14,7 +14,7 @@ from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.goals import Backwards
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
-from hakoiri.storage.layers.readers import HeldLayer, Layers, StoredLayer
+from hakoiri.storage.layers.readers import HeldLayer, LayerUnion, StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import TaskError
@@ -37,7 +37,7 @@ class Within:
         depths = range(stores[0].state.depth + 1 if stores else 0)
         blocks = [(store, depth, store.first_keys(depth)) for store in stores for depth in depths]
         self._firsts = sorted(first for *_, firsts in blocks for first in firsts)
-        self._stored = Layers([StoredLayer(store, depth, 0) for store, depth, firsts in blocks if firsts])
+        self._stored = LayerUnion([StoredLayer(store, depth, 0) for store, depth, firsts in blocks if firsts])
         self.size, self.digest = 0, digest_text(NOTHING)
         self._held = self._read([request.cuts.bounds(number) for number in sorted(self.mine)], most_bytes)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Dealt
-from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.splitmix import random_below, random_word, random_words
 from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
@@ -61,7 +61,7 @@ def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
     """Return all figures of a deal, by an exact search in memory; `PuzzleError` for more than `cap` positions."""
     solved = solve(puzzle, puzzle.start_of(deal), "bfs", "exhausted", cap)
     if not solved.exhausted:
-        raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions", Step("raise", "cap"))
+        raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions", Hint("raise", "cap"))
     return DealFigures.of(solved)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import redis
 from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError, ResponseError
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKERS, worker_key
 from hakoiri.worker.transport.values import AwayError, parser_of
@@ -76,7 +76,7 @@ def redis_errors(url: str) -> Iterator[None]:
         raise RedisUnavailableError(f"Redis at {where} does not serve: {error}") from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
-            f"no Redis answers at {where}; start one with 'redis-server'", Step("change", "redis")
+            f"no Redis answers at {where}; start one with 'redis-server'", Hint("change", "redis")
         ) from error
     except ResponseError as error:
         if str(error).startswith(("NOAUTH", "WRONGPASS", "ERR AUTH")):

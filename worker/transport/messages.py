@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import msgpack
 
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.errors import PayloadError
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
@@ -35,14 +35,14 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """The outcome of an attempt: `detail` says why it brought no result, `steps` what may help."""
+    """The outcome of an attempt: `detail` says why it brought no result, `hints` what may help."""
 
     kind: EventKind
     token: str
     attempt: int
     worker: str
     detail: str = ""
-    steps: tuple[Step, ...] = ()
+    hints: tuple[Hint, ...] = ()
 
     def pack(self) -> bytes:
         raw: bytes = msgpack.packb(asdict(self), use_bin_type=True)
@@ -53,7 +53,7 @@ class Event:
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
             event = cls(**msgpack.unpackb(raw, raw=False))
-            event = replace(event, steps=Step.read(event.steps))
+            event = replace(event, hints=Hint.read(event.hints))
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
         texts = (event.kind, event.token, event.worker, event.detail)

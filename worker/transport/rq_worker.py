@@ -191,7 +191,7 @@ def _perform(
     def report(kind: EventKind, detail: object = "") -> None:
         # IMPORTANT: both or neither, or late events of an ended session would stay for ever.
         pipeline = connection.pipeline(transaction=True)
-        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "steps", ()))
+        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
         pipeline.execute()

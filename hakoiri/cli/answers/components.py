@@ -8,8 +8,8 @@ from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering, named
 from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, read_board, redis_url
+from hakoiri.hints import command
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
-from hakoiri.steps import command
 
 if TYPE_CHECKING:
     from hakoiri.api import Run

@@ -10,9 +10,9 @@ from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.groups import LayersHere
 from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
+from hakoiri.hints import command
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
-from hakoiri.steps import command
 
 if TYPE_CHECKING:
     from hakoiri.api import Hardest, Run

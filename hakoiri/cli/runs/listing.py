@@ -12,11 +12,11 @@ from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.completing import puzzles_beginning, statuses_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import DataOption, JsonOption
+from hakoiri.hints import worded
 from hakoiri.puzzles.errors import HakoiriError, counted, did_you_mean
 from hakoiri.render.progress import progress_count
 from hakoiri.render.tables import first_fitting, print_json, stderr, stdout, table
 from hakoiri.rows.runs import status_row
-from hakoiri.steps import worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def _faults(found: "list[RunStatus]") -> "Iterator[str]":
 
     for status in found:
         if status.fault and status.status != ANOTHER_FORMAT:
-            yield f"{status.run}: {worded(status.fault, status.fault.steps)}"
+            yield f"{status.run}: {worded(status.fault, status.fault.hints)}"
     if others := sum(status.status == ANOTHER_FORMAT for status in found):
         yield f"{counted(others, 'runs')} of another storage format: use the Hakoiri that made them, or delete them"
 
@@ -179,5 +179,5 @@ def _deleted(where: Path, repeated: "DuplicateRun") -> list[str]:
     try:
         return delete_run(where / repeated.found.run)
     except HakoiriError as error:
-        stderr().print(Text(worded(error, error.steps)))
+        stderr().print(Text(worded(error, error.hints)))
         return []

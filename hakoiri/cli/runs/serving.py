@@ -10,11 +10,11 @@ from rich.text import Text
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.hints import worded
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.hosts import living_rows
-from hakoiri.steps import worded
 from hakoiri.storage.ledger.manifest import local_time
 
 
@@ -160,6 +160,6 @@ def named_files(words: list[str] | None) -> list[Path]:
     return list(dict.fromkeys([*configured_files(), *(known(spec.name, spec.digest).path for spec in specs)]))
 
 
-def log(text: str, *steps: Step) -> None:
+def log(text: str, *hints: Hint) -> None:
     """Print a line with its time, for people and log collectors."""
-    stderr().print(f"{local_time()} {worded(text, steps)}")
+    stderr().print(f"{local_time()} {worded(text, hints)}")

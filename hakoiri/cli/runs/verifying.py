@@ -11,12 +11,12 @@ from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
 from hakoiri.cli.groups import Work
 from hakoiri.cli.options import OwnFileOption
-from hakoiri.puzzles.errors import Step, counted
+from hakoiri.hints import in_command_line, worded
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import report_row
-from hakoiri.steps import in_command_line, worded
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.check import Report
@@ -71,10 +71,10 @@ def verify(
             for fault in row["faults"]:
                 stdout().print(Text(fault, style="red"), soft_wrap=True)
     if not (work.json or certified) and report.checked and report.cause:
-        steps = [Step("repair", path.name, str(work.data or ""))]
+        hints = [Hint("repair", path.name, str(work.data or ""))]
         if keepers_of(path):
-            steps.insert(0, Step("collect", path.name, str(work.data or "")))
-        repair = "; then ".join(map(in_command_line, steps))
+            hints.insert(0, Hint("collect", path.name, str(work.data or "")))
+        repair = "; then ".join(map(in_command_line, hints))
         stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
@@ -90,5 +90,5 @@ def _outcome(report: "Report") -> str:
     if not report.ok or report.complete or report.state is None:
         return said
     how = "has failed" if report.state.status == "failed" else "is not complete"
-    reason = worded(report.state.reason, report.state.steps)
+    reason = worded(report.state.reason, report.state.hints)
     return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"

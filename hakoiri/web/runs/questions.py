@@ -26,7 +26,7 @@ from typing import IO, Any, Literal
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.coordinator.runs.catalogue import keepers_of
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
-from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError
@@ -160,7 +160,7 @@ class Questions:
         """Return a question that was asked before; raise `UnknownRunError` for others."""
         question = Question(questions_folder(self._data / run) / number)
         if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
-            raise UnknownRunError(f"run {run} was asked no question {number!r}", Step("status", run))
+            raise UnknownRunError(f"run {run} was asked no question {number!r}", Hint("status", run))
         return question
 
     def close(self) -> None:

@@ -1,10 +1,10 @@
-"""The texts of hints (`puzzles.errors.Step`): commands for the command line, calls for Python."""
+"""The texts of hints (`puzzles.errors.Hint`): commands for the command line, calls for Python."""
 
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from hakoiri.puzzles.errors import Do, HakoiriError, Step
+from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
@@ -42,9 +42,9 @@ _COMMANDS = {"farthest": "path --to farthest", "strong components": "components 
 _METHODS = {"farthest": "path('farthest')", "strong components": "strong_components()", "status": "summary()"}
 
 
-def worded(text: object, steps: Iterable[Step]) -> str:
+def worded(text: object, hints: Iterable[Hint]) -> str:
     """Return a sentence, with the hints after it as commands."""
-    return "; ".join([str(text), *map(in_command_line, steps)])
+    return "; ".join([str(text), *map(in_command_line, hints)])
 
 
 def command(question: str, run: str) -> str:
@@ -53,21 +53,21 @@ def command(question: str, run: str) -> str:
     return " ".join(["hakoiri", name, run, *options])
 
 
-def in_command_line(step: Step) -> str:
+def in_command_line(hint: Hint) -> str:
     """Return a hint as a command."""
-    words, form, _ = WORDS[step.do]
-    run = step.what + (f" --data {shlex.quote(step.value)}" if step.value else "")
-    flag = _FLAGS.get(step.what, f"--{step.what.replace('_', '-')}")
-    question = command(step.value or "status", step.what)
-    return words.format(form.format(run=run, setting=flag, question=question, what=step.what, value=step.value))
+    words, form, _ = WORDS[hint.do]
+    run = hint.what + (f" --data {shlex.quote(hint.value)}" if hint.value else "")
+    flag = _FLAGS.get(hint.what, f"--{hint.what.replace('_', '-')}")
+    question = command(hint.value or "status", hint.what)
+    return words.format(form.format(run=run, setting=flag, question=question, what=hint.what, value=hint.value))
 
 
-def in_python(step: Step) -> str:
+def in_python(hint: Hint) -> str:
     """Return a hint as a call of `hakoiri`; empty if there is none."""
-    words, _, form = WORDS[step.do]
-    run = repr(step.what) + (f", data={step.value!r}" if step.value else "")
-    argument, method = _ARGUMENTS.get(step.what, ""), _METHODS.get(step.value, f"{step.value}()")
-    call = form.format(run=run, setting=argument, question=method, what=step.what)
+    words, _, form = WORDS[hint.do]
+    run = repr(hint.what) + (f", data={hint.value!r}" if hint.value else "")
+    argument, method = _ARGUMENTS.get(hint.what, ""), _METHODS.get(hint.value, f"{hint.value}()")
+    call = form.format(run=run, setting=argument, question=method, what=hint.what)
     return words.format(call) if call else ""
 
 
@@ -77,7 +77,7 @@ def noted() -> Iterator[None]:
     try:
         yield
     except HakoiriError as error:
-        calls = "; ".join(filter(None, map(in_python, error.steps)))
+        calls = "; ".join(filter(None, map(in_python, error.hints)))
         if calls and not getattr(error, "__notes__", None):
             error.add_note(calls)
         raise
