@@ -137,8 +137,9 @@ class _Hosts:
             suppress(FileNotFoundError, StorageError),
             Ledger(the_run(self._scene.work, self._scene.hakoiri.data)) as run,
         ):
-            dealt = RangeMap(**run.read_record(META, HOSTS_KEY, "record of its hosts"))
-            return self._lost not in dealt.hosts and dealt.settled and not dealt.due and NOBODY not in dealt.copies
+            range_map = RangeMap(**run.read_record(META, HOSTS_KEY, "record of its hosts"))
+            is_done = range_map.settled and not range_map.due and NOBODY not in range_map.copies
+            return is_done and self._lost not in range_map.hosts
         return False
 
     def await_one(self) -> None:

@@ -4,36 +4,23 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from itertools import count, pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
 import redis
 
 from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
-from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.coordinator.executors.redis_retry import RedisRetry
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, counted
-from hakoiri.puzzles.keys.layout import Keys, layout_of
-from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.errors import ElsewhereError
-from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, all_fields
-from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat, draining_hosts, living_hosts, redis_errors
-from hakoiri.worker.transport.depots import MAIN, depot_number
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
@@ -79,12 +66,12 @@ class HostPool:
         )
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
-        self._patience = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
+        self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
         self._stage = 0
 
     def living(self) -> dict[str, HostBeat]:
         """The hosts that live, by name."""
-        return self._patience.call(lambda: living_hosts(self._redis))
+        return self._redis_retry.call(lambda: living_hosts(self._redis))
 
     def pays(self, threads: int, seconds: float) -> bool:
         """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""
@@ -118,7 +105,7 @@ class HostPool:
 
     def draining(self) -> set[str]:
         """Return the hosts that are to keep nothing any more."""
-        return self._patience.call(lambda: draining_hosts(self._redis))
+        return self._redis_retry.call(lambda: draining_hosts(self._redis))
 
     def await_all(self, names: list[str], dispensable: Collection[str] = ()) -> dict[str, HostBeat]:
         """Return when all of them live, however long that takes; `StopRun` if the run is to stop.
@@ -150,7 +137,7 @@ class HostPool:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 return self._collect(flight, waiting, living)
             except (redis.ConnectionError, redis.TimeoutError) as error:
-                self._patience.outlast(error)
+                self._redis_retry.outlast(error)
                 raise HostLostError("Redis was away") from error
             finally:
                 # They expire, and whatever ended this is to be told.
@@ -217,91 +204,5 @@ class HostPool:
 
 
 def goes_on(kept: int) -> str:
-    """What becomes of work of which so many rounds are kept."""
+    """Return the words for work that continues after its last kept round."""
     return f"goes on after round {kept}" if kept else "is begun anew"
-
-
-class Keepers:
-    """The hosts that keep the run of `store`, its ranges as `dealt`: requests to all of them, or to some.
-
-    Attribute `base`: the run, with the same ranges at the same hosts, among whose configurations layers are made.
-    """
-
-    def __init__(self, store: RunStore, pool: HostPool, dealt: RangeMap, base: RunStore | None = None) -> None:
-        self.pool, self.dealt, self.base, self._store = pool, dealt, base, store
-        self._attempts = count(1)
-
-    @classmethod
-    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
-        """Those that the run names."""
-        fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
-        return cls(store, pool, RangeMap(**all_fields(RangeMap, fields)), base)
-
-    def next_attempt(self) -> int:
-        """The number of another attempt at what hosts do together."""
-        return next(self._attempts)
-
-    def ask(
-        self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
-        keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
-    ) -> dict[str, list[Array]]:  # fmt: skip
-        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
-
-        `keys` gives what goes with that of each. One that is away is waited for; unless it `waits` it is left out where
-        others have copies, or else is an `ElsewhereError`. Raises as `HostPool.ask`.
-        """
-        dealt = self.dealt
-        living = self.pool.await_all(dealt.hosts, dealt.dispensable()) if waits else self._require_living()
-        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
-        if fields is not None and (away := fields.keys() - living.keys()):
-            raise self._away(away)
-        depots = [depot_number(living[host].url) if host in living else MAIN for host in dealt.hosts]
-        request = HostRequest(
-            manifest, dealt.hosts, 0, depots, dealt.partition, dealt.owners, depth, memory=self.pool.memory,
-            copies=dealt.copies, base=base,
-        )  # fmt: skip
-        asked = fields if fields is not None else {host: {} for host in dealt.hosts if host in living}
-        requests = {
-            host: replace(request, me=dealt.hosts.index(host), **more).arrays(*keys(host))
-            for host, more in asked.items()
-        }
-        return self.pool.ask(task, requests, living)
-
-    def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
-        """Return by host the places of those of some increasing `keys` that are in its ranges.
-
-        Of a range whose host is not among the `living` the host with its copy counts.
-        """
-        dealt, layout = self.dealt, layout_of(keys)
-        cuts = layout.pack(Partition.unpack(dealt.partition, layout).cuts)
-        places = dict[str, list[np.ndarray]]()
-        for number, (begin, end) in enumerate(pairwise([0, *lower_bounds(keys, cuts).tolist(), len(keys)])):
-            owner, copy = dealt.hosts[dealt.owners[number]], dealt.copy_of(number)
-            host = owner if owner in living or copy == NOBODY else dealt.hosts[copy]
-            if begin < end:
-                places.setdefault(host, []).append(np.arange(begin, end))
-        return {host: np.concatenate(mine) for host, mine in places.items()}
-
-    def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
-        """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
-        others = [host for host in hosts if host not in self.dealt.hosts]
-        everybody = Keepers(self._store, self.pool, replace(self.dealt, hosts=[*self.dealt.hosts, *others]))
-        everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
-
-    def _require_living(self) -> dict[str, HostBeat]:
-        """The hosts that live; `ElsewhereError` unless they have every range, or a copy of it."""
-        living, dealt = self.pool.living(), self.dealt
-        missing = [place for place, host in enumerate(dealt.hosts) if host not in living]
-        owned = [number for number, owner in enumerate(dealt.owners) if owner in missing]
-        if any(dealt.copy_of(number) in (NOBODY, *missing) for number in owned):
-            raise self._away([dealt.hosts[place] for place in missing])
-        return living
-
-    def _away(self, hosts: Collection[str]) -> ElsewhereError:
-        text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
-        return ElsewhereError(text, Hint("host", "DIR"))
-
-
-def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
-    """The manifest by which hosts know a run; empty if there is none."""
-    return {} if store is None else {**store.manifest.as_dict(), "settings": {}}

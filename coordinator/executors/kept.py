@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import block_key, split_block_key
@@ -82,7 +82,7 @@ class KeptBlocks:
     def members(self, depth: Depth, keys: Keys) -> Mask:
         """Return for each key whether it is in the layer; `keys` increase. Asks the hosts of their ranges once."""
         found, keepers = np.zeros(len(keys), dtype=np.bool_), self._keepers
-        asked = keepers.places_by_host(keys, keepers.dealt.hosts if self._waits else keepers.pool.living().keys())
+        asked = keepers.places_by_host(keys, keepers.range_map.hosts if self._waits else keepers.pool.living().keys())
         fields: dict[str, dict[str, int]] = {host: {} for host in asked}
         ask = partial(self._keepers.ask, "host-find", depth, fields, lambda host: [keys[asked[host]]], self._waits)
         with self._lock:
@@ -111,12 +111,13 @@ class KeptBlocks:
         """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away."""
         if len(arrays) != 2 or not all(self._layout.holds(each) for each in arrays):
             raise PayloadError(f"the answer of host {host} is not readable: it lists no blocks")
-        dealt, (own, copied) = self._keepers.dealt, map(ints, arrays)
-        if {*dealt.hosts} <= {*there}:
+        range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
+        if {*range_map.hosts} <= {*there}:
             return own
-        cuts, place = Partition.unpack(dealt.partition, self._layout).cuts, dealt.hosts.index(host)
+        cuts, place = Partition.unpack(range_map.partition, self._layout).cuts, range_map.hosts.index(host)
         numbers = [bisect_right(cuts, first) for first in copied]
-        needed = {n for n in {*numbers} if dealt.hosts[dealt.owners[n]] not in there and dealt.copy_of(n) == place}
+        orphans = {n for n in {*numbers} if range_map.hosts[range_map.owners[n]] not in there}
+        needed = {n for n in orphans if range_map.copy_of(n) == place}
         return own + [first for first, number in zip(copied, numbers, strict=True) if number in needed]
 
     def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:

@@ -19,7 +19,7 @@ from hakoiri.storage.layers.store import HostedEntries, RunStore
 from hakoiri.worker.machine import usable_cores
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.executors.hosts import Keepers
+    from hakoiri.coordinator.executors.keepers import Keepers
 
 
 @contextmanager
@@ -98,7 +98,8 @@ def redis_of_hosts(store: RunStore, redis: str | None) -> str | None:
 
 def open_keepers(store: RunStore, redis: str, control: Control, observer: Observer) -> "Keepers":
     """The hosts that keep the run of `store`, over the Redis of a URL."""
-    from hakoiri.coordinator.executors.hosts import HostPool, Keepers
+    from hakoiri.coordinator.executors.hosts import HostPool
+    from hakoiri.coordinator.executors.keepers import Keepers
     from hakoiri.worker.transport.connection import connect
 
     spec = PuzzleSpec.from_dict(store.manifest.puzzle)

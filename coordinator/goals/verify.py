@@ -10,7 +10,8 @@ from itertools import chain
 import numpy as np
 
 from hakoiri.coordinator.goals.search import GoalFigures
-from hakoiri.coordinator.layers.verify import LayersVerifier, common
+from hakoiri.coordinator.layers.passed import common
+from hakoiri.coordinator.layers.verify import LayersVerifier
 from hakoiri.coordinator.runs.belonging import open_base
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.puzzles.keys.order import members

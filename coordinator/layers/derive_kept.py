@@ -1,8 +1,9 @@
-"""Has hosts make the layers that they keep again, by the reference rules, and compares these with the records.
+"""Layers that hosts derive again by the reference rules, compared with the records of the run.
 
-Each host follows the rules from its own keys, and what belongs to others is sent to them, as when the layers were made.
-What a layer leads to, less itself and those before it, is the next layer by the theory (`coordinator.layers.verify`),
-and must have the digest of its record. Where it has not, the faults are looked for at the asker.
+Each host expands its own keys by the rules and sends successors to the hosts of their ranges, as in a search. The
+successors of a layer, less that layer and those before it, are the next layer by the theory
+(`coordinator.layers.verify`), and must have the digest of its record. If they have not, the coordinator derives the
+layers concerned itself to find the faults.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
@@ -22,14 +23,14 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.tasks import Array
 
-#: How long a request takes, about: others may wait.
+#: The seconds of a request, because others may wait.
 _SECONDS = 4.0
 
 
 class Remade(NamedTuple):
-    """What the rules make of the layer before `depth`: whether it is the `same` as layer `depth`, and of how many.
+    """Layer `depth` derived again: whether it is the `same` as the stored one, and the number of moves that led to it.
 
-    `flow` is that of all moves (`worker.layers.flow`), `unlike` are keys at which the kernel gives other successors.
+    `flow` is the sum over these moves (`worker.layers.flow`); `unlike` are keys where kernel and rules differ.
     """
 
     depth: Depth
@@ -40,7 +41,7 @@ class Remade(NamedTuple):
 
 
 class _Derived(NamedTuple):
-    """The last answer of a host: what it has expanded, to how many successors, and `unlike`."""
+    """The last answer of a host: the figures of its expansion, the number of moves, and `unlike`."""
 
     expanded: HostExpanded
     successors: int
@@ -68,7 +69,7 @@ def _remade(store: RunStore, keepers: Keepers, depth: Depth, context: ComputeCon
     while not told or not all(each.expanded.finished for each in told.values()):
         context.control.check()
         fields = {"attempt": attempt, "round": number, "round_seconds": _SECONDS}
-        answers = keepers.ask("host-derive", depth, dict.fromkeys(keepers.dealt.hosts, fields), waits=False)
+        answers = keepers.ask("host-derive", depth, dict.fromkeys(keepers.range_map.hosts, fields), waits=False)
         told = {host: _read(arrays, store, len(answers)) for host, arrays in answers.items()}
         found, number = sum(each.expanded.size for each in told.values()), number + 1
         context.tell(Progress(found, before, f"configurations of layer {depth - 1} derived by its hosts"))
@@ -85,7 +86,7 @@ def _compared(
     keepers: Keepers, depth: Depth, fields: dict[str, Any], told: dict[str, _Derived]
 ) -> tuple[int, str]:  # fmt: skip
     """The size and the digest of what hosts have derived, less what is known."""
-    hosts, lanes, size = keepers.dealt.hosts, NOTHING, 0
+    hosts, lanes, size = keepers.range_map.hosts, NOTHING, 0
     expected = [[told[other].expanded.sent[place] for other in hosts] for place in range(len(hosts))]
     asked = {host: {**fields, "expected": expected[place]} for place, host in enumerate(hosts)}
     for arrays in keepers.ask("host-compare", depth, asked, waits=False).values():

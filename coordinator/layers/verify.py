@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hakoiri.coordinator.layers.passed import PassedLayers, common
 from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
@@ -26,20 +27,15 @@ from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members
 from hakoiri.storage.errors import ElsewhereError
-from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import Layer, StoredLayer
 from hakoiri.storage.layers.scratch import scratch_store
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS
-from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.executors.hosts import Keepers
     from hakoiri.coordinator.layers.derive_kept import Remade
 
 #: Configurations looked at per layer, without `full`.
@@ -53,18 +49,15 @@ _MOST_FAULTS = 100
 class LayersVerifier(Check):
     """The layers of an exploration against the rules of the puzzle."""
 
-    #: The hosts that keep the run, if all of them live.
-    keepers: "Keepers | None" = None
-
     def check(self) -> None:
         self._deepest = self.store.state.depth
         if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
             self.report.fault("layer 0 is not the start alone")
         with ExitStack() as stack:
-            self._passed: _Passed | None = None
+            self._passed: PassedLayers | None = None
             if self.full and not self.puzzle.undirected:
                 scratch = stack.enter_context(scratch_store(self.store))
-                self._passed = _Passed(Session(scratch, self.context))
+                self._passed = PassedLayers(Session(scratch, self.context))
             remade, sound = self._remade_by_hosts(), self.report.ok
             left, flow = self._left_by_hosts(remade), sum(each.flow for each in remade)
             for depth in self.each(left, "layers derived again"):
@@ -80,7 +73,7 @@ class LayersVerifier(Check):
         self._check_state()
 
     def _remade_by_hosts(self) -> "list[Remade]":
-        """What hosts have made again of their layers; nothing where not all have been found, or looked at."""
+        """Return the layers that hosts have derived again; none if the run is not exhausted."""
         if self.keepers is None or not self.full or not SearchFigures.of(self.store.state).exhausted:
             return []
         # Here, because rq takes a tenth of a second to import.
@@ -92,14 +85,14 @@ class LayersVerifier(Check):
                 remade.append(each)
                 self._successors_of(each.unlike)
         except ElsewhereError:
-            if not self.keepers.dealt.copies:
+            if not self.keepers.range_map.copies:
                 raise
-            # A host is away since: the copies of what it keeps are read.
+            # A host has left since: the copies of its layers are read.
             return []
         return remade
 
     def _left_by_hosts(self, remade: "Sequence[Remade]") -> list[Depth]:
-        """The layers whose moves are derived here: those that hosts have not, and where they found something else."""
+        """Return the layers to derive here: those at home, and those where hosts found a difference."""
         wrong = {depth for each in remade if not each.same for depth in (each.depth - 1, each.depth)}
         if not remade or (wrong and not self.puzzle.undirected):
             return [*range(self._deepest + 1)]
@@ -111,7 +104,7 @@ class LayersVerifier(Check):
         return [depth for depth in range(self._deepest + 1) if depth < first or depth in wrong]
 
     def _report_remade(self, remade: "Sequence[Remade]", flow: int) -> None:
-        """Say what hosts have found where the layers themselves show nothing."""
+        """Report differences that hosts have found and that the layers themselves do not show."""
         for each in remade:
             if not each.same:
                 said = f"layer {each.depth}: its hosts derive other configurations from layer {each.depth - 1}"
@@ -127,12 +120,12 @@ class LayersVerifier(Check):
         return iter([sample])
 
     def _derived(self, depth: Depth) -> Iterator[Moves]:
-        """The keys of a layer that are looked at, with their moves."""
+        """Yield the keys of a layer to check, with their moves."""
         size = self.store.layer_record(depth).size
         return self._in_batches(self._samples(depth), size if self.full else min(size, SAMPLE_PER_LAYER))
 
     def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
-        """Every move from `keys` must end in a layer that the theory allows."""
+        """Check that every move from `keys` ends in a layer that the theory allows."""
         owners = np.repeat(np.arange(len(keys)), counts)
         strays = distinct = merge([successors], [])
         for layer in self._allowed(depth):
@@ -158,7 +151,7 @@ class LayersVerifier(Check):
             self._passed.reached.add(common(distinct, self._stored(depth + 1)))
 
     def _allowed(self, depth: Depth) -> Iterator[Layer]:
-        """Where the successors of layer `depth` may lie: first where most of them do."""
+        """Yield the layers that may contain successors of layer `depth`, the likeliest first."""
         first = max(0, depth - 1) if self.puzzle.undirected else depth if self._passed else 0
         for other in range(min(depth + 1, self._deepest), first - 1, -1):
             yield self._stored(other)
@@ -182,7 +175,7 @@ class LayersVerifier(Check):
                 self._report_one_way(f"{said} and does not lead back", key, stray)
 
     def _look_ahead(self, depth: Depth, keys: Keys, successors: Keys, owners: Array, ahead: Keys) -> None:
-        """Beyond the last layer of a search that went no further: kernel against rules, and the ways back."""
+        """Check successors beyond the last layer of a limited search: kernel against rules, and moves back."""
         ahead = ahead[self.sample(len(ahead), SAMPLE_PER_LAYER, depth)]
         for begin in range(0, len(ahead), _KEYS_AT_ONCE):
             self.control.check()
@@ -195,14 +188,14 @@ class LayersVerifier(Check):
                     self._report_one_way(said, key, after)
 
     def _report_one_way(self, said: str, key: Key, successor: Key) -> None:
-        """A move that cannot be taken back is a mistake of the puzzle: of its kernel, or of `undirected`."""
+        """Report a move without its inverse, a mistake of the puzzle: of its kernel, or of `undirected`."""
         wrong = disagreement_among(self.puzzle, (key, successor))
         self.report.mistake(wrong or f"{said}; say undirected = False")
 
     def _look_back(self, depth: Depth) -> None:
-        """Of a directed puzzle: something in the layer before must lead to each of a layer.
+        """For a directed puzzle, check that each key of a layer has a predecessor in the layer before.
 
-        With `full` that layer is the one after `depth`, whose predecessors have just been looked at.
+        With `full` that layer is the one after `depth`, whose predecessors have just been expanded.
         """
         missing: Iterator[Keys] = iter(())
         if self._passed and depth < self._deepest:
@@ -220,7 +213,7 @@ class LayersVerifier(Check):
         return keys[[key not in before for key in ints(keys)]]
 
     def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
-        """For a few keys of a layer one in the layer before that leads to it, by the kernel, where there is one."""
+        """Return a predecessor in the layer before, by the kernel, for those of a few keys that have one."""
         found: dict[Key, Key] = {}
         for block in self._before(depth, keys) if len(keys) else ():
             self.control.check()
@@ -233,7 +226,7 @@ class LayersVerifier(Check):
         return found
 
     def _before(self, depth: Depth, keys: Keys) -> Iterator[Keys]:
-        """Yield the keys of the layer before; first those that the puzzle's own moves backwards lead to from `keys`."""
+        """Yield the keys of the layer before, first those that moves backwards lead to from `keys`."""
         if isinstance(self.puzzle, Reversible):
             near = merge([self.puzzle.retract(keys).successors], [])
             yield near[self.store.contains(depth - 1, near)]
@@ -257,51 +250,3 @@ class LayersVerifier(Check):
         nearest = next((record.depth for record in records if record.goals), None)
         if nearest != (said := SearchFigures.of(self.store.state).goal_depth):
             self.report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
-
-
-class _Gathered:
-    """Keys in sorted batches, gathered in memory and beyond `share` bytes in a scratch store."""
-
-    def __init__(self, store: RunStore, share: int) -> None:
-        self.store, self._share = store, share
-        self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
-
-    def add(self, keys: Keys) -> None:
-        self._held = merge([self._held, keys], [])
-        if self._held.nbytes > self._share:
-            number = len(self._stored)
-            self.store.stage_blocks(number, code_keys(number, self._held))
-            self.store.commit(self.store.state)
-            self._stored.append(StoredLayer(self.store, number, len(self._held)))
-            self._held = self.store.layout.empty(0)
-
-    def exclude_from(self, keys: Keys) -> Keys:
-        keys = keys[~members(self._held, keys)]
-        for layer in self._stored:
-            keys = layer.exclude_from(keys)
-        return keys
-
-    def clear(self) -> None:
-        if self._stored:
-            self.store.erase(BLOCKS)
-            self.store.commit(self.store.state)
-        self._held, self._stored = self.store.layout.empty(0), []
-
-
-class _Passed:
-    """Of a directed run: the `older` layers, and the keys of the next one that were `reached` from the present one."""
-
-    def __init__(self, session: Session) -> None:
-        scratch = session.store
-        shares, once = session.context.shares, session.context.tuning.merged_at_once
-        self.older = ClosedSet(scratch, 0, shares, once, lambda: scratch.commit(scratch.state))
-        self.reached = _Gathered(scratch, session.context.shares.layer_bytes)
-
-    def add(self, depth: Depth, layer: Layer) -> None:
-        self.reached.clear()
-        self.older.add(depth, layer)
-
-
-def common(keys: Keys, layer: Layer) -> Keys:
-    """Those of some increasing keys that are in a layer."""
-    return keys[~members(layer.exclude_from(keys), keys)]

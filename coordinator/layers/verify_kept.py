@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
@@ -76,15 +76,15 @@ def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterato
 
 def _has_copies(keepers: Keepers) -> bool:
     """Return whether all ranges have copies."""
-    dealt = keepers.dealt
-    return bool(dealt.copies) and NOBODY not in dealt.copies and not dealt.due
+    range_map = keepers.range_map
+    return bool(range_map.copies) and NOBODY not in range_map.copies and not range_map.due
 
 
 def _checked(
     keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
 ) -> dict[str, list[Array]]:  # fmt: skip
     """Return the last answer of each host."""
-    hosts, answers, number, attempt = keepers.dealt.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
+    hosts, answers, number, attempt = keepers.range_map.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
     left, beside = {*hosts}, {host: [others[mine]] for host, mine in keepers.places_by_host(others, hosts).items()}
     while left:
         context.control.check()

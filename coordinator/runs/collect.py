@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hakoiri.coordinator.errors import ContradictionError, RunError
-from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.session.session import Control, Observer
@@ -69,15 +69,15 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
 
 def _forget(store: RunStore, keepers: Keepers) -> list[str]:
     """Have all hosts drop what they have of the run; return those that have left it and do not live."""
-    pool, dealt = keepers.pool, keepers.dealt
+    pool, range_map = keepers.pool, keepers.range_map
 
     def leave() -> None:
         # One that stood still while the run was dealt out has been left out, and may have taken its part since.
-        keepers.let_go([*dealt.hosts, *sorted(set(pool.living()) - set(dealt.hosts))])
+        keepers.let_go([*range_map.hosts, *sorted(set(pool.living()) - set(range_map.hosts))])
 
     # IMPORTANT: before it is forgotten who they are, or what they keep would stay there for ever.
     pool.insist("taking leave", leave)
-    away = sorted({*dealt.left} - pool.living().keys())
+    away = sorted({*range_map.left} - pool.living().keys())
     store.erase(META, HOSTS_KEY)
     store.erase(META, ROUND_KEY)
     store.commit(store.state)

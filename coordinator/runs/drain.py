@@ -63,14 +63,14 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     keepers = open_keepers(store, redis, control, observer)
     moving = Moving(store, keepers, observer.note)
     living = keepers.pool.living().keys()
-    if away := sorted({*keepers.dealt.hosts} - {host} - living):
+    if away := sorted({*keepers.range_map.hosts} - {host} - living):
         raise RunError(
             f"{', '.join(away)}, who keep run {store.directory.name}, too, do not answer", Hint("host", "DIR")
         )
     if host in living:
         moving.settle()
-        moving.drain(host, keepers.pool.changes(keepers.dealt.hosts)[1])
-    elif host in keepers.dealt.dispensable():
+        moving.drain(host, keepers.pool.changes(keepers.range_map.hosts)[1])
+    elif host in keepers.range_map.dispensable():
         moving.take_over(host)
         moving.settle()
     else:

@@ -1,16 +1,15 @@
-"""Proof instead of trust: what a run has stored is derived again, by the theory and not by the search.
+"""Verification of a run: its layers are read, compared with their records, and derived again.
 
-Here is what all runs have in common: checksums, digests, order and disjointness of their layers. The rest is each
-kind's own (`coordinator.session.job.Job.verify`).
+This module checks what all kinds of run share: checksums, digests, order and disjointness of layers. Each kind checks
+the rest (`coordinator.session.job.Job.verify`).
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakoiri.coordinator.executors.opening import open_context, open_keepers, open_store, redis_of_hosts
-from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER, LayersVerifier
+from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
@@ -23,16 +22,16 @@ from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.worker.layers.kernels import merge
 
 if TYPE_CHECKING:
-    from hakoiri.coordinator.executors.hosts import Keepers
+    from hakoiri.coordinator.executors.keepers import Keepers
 
-#: Bytes of keys of layers that lie here that are sent to hosts, so that these see that theirs have none of them.
+#: The most bytes of keys of layers at home that are sent to hosts, which check that their own layers have none of them.
 _MOST_SENT = 1 << 26
 
 
 def verify_directory(
     directory: Path, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
 ) -> Report:
-    """`verify_run` for a run that may be damaged beyond opening: then that is the fault."""
+    """Verify a run; report damage that prevents its opening as the fault."""
     try:
         with open_store(directory, resources.redis) as store:
             return verify_run(store, full, resources, control, observer, seed)
@@ -43,12 +42,10 @@ def verify_directory(
 def verify_run(
     store: RunStore, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
 ) -> Report:
-    """Everything that can be found wrong with a run; `full` looks at every configuration instead of a sample.
+    """Return the report of an open run; with `full` on every configuration, else on a sample.
 
-    The sample is that of `seed`, by default a random one.
-
-    Damage is reported, not raised, as far as the store can be read at all. Where `resources` say nothing, what the run
-    was made with counts.
+    `seed` chooses the sample, by default at random. Damage is reported, not raised, as far as the store can be read.
+    What `resources` leave open is taken from the settings of the run.
     """
     report, job = Report(state=store.state), open_job(store)
     if seed is not None:
@@ -57,23 +54,26 @@ def verify_run(
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
         keepers = _living_keepers(store, context)
         home = [depth for depth in depths if keepers is None or not _is_hosted(store, depth)]
-        audited = _check_here(store, home, context, report)
+        audit = _audit(store, home, context, report.seed)
+        if home:
+            report.count("layers", len(home))
+        for fault in audit.faults:
+            report.damage(fault)
         if not report.ok:
             return report
+        _report_duplicate(audit, store, report)
+        audited = audit.audited
         try:
             audited |= _check_at_hosts(store, keepers, home, context, report) if keepers else {}
         except ElsewhereError:
-            if keepers is None or not keepers.dealt.copies:
+            if keepers is None or not keepers.range_map.copies:
                 raise
-            # A host is away since: the copies of what it keeps are read.
+            # A host has left since: the copies of its layers are read.
             return verify_run(store, full, resources, control, observer, report.seed)
         if report.cause == "damage":
             return report
         try:
-            check = job.check_class(store, context, full, report, audited)
-            if isinstance(check, LayersVerifier):
-                check.keepers = keepers
-            job.verify(check)
+            job.verify(job.check_class(store, context, full, report, audited, keepers))
         except DamagedError as error:
             report.damage(str(error))
     return report
@@ -83,7 +83,7 @@ def _living_keepers(store: RunStore, context: ComputeContext) -> "Keepers | None
     """Return the hosts of a run if all of them live, to check what they keep."""
     url = redis_of_hosts(store, context.redis)
     keepers = open_keepers(store, url, context.control, context.observer) if url else None
-    return keepers if keepers and {*keepers.dealt.hosts} <= keepers.pool.living().keys() else None
+    return keepers if keepers and {*keepers.range_map.hosts} <= keepers.pool.living().keys() else None
 
 
 def _is_hosted(store: RunStore, depth: Depth) -> bool:
@@ -92,27 +92,24 @@ def _is_hosted(store: RunStore, depth: Depth) -> bool:
     return False
 
 
-def _check_here(store: RunStore, depths: list[Depth], context: ComputeContext, report: Report) -> dict[Depth, Audited]:
-    """Read these layers and report what is wrong; return them if nothing is."""
-    audit = LayersAudit(store, depths, context.puzzle.is_goal, _sample(report))
+def _audit(store: RunStore, depths: list[Depth], context: ComputeContext, seed: int) -> LayersAudit:
+    """Read these layers and compare them with their records and each other."""
+    audit = LayersAudit(store, depths, context.puzzle.is_goal, Sample(seed, SAMPLE_PER_LAYER))
     ranges = audit.ranges(context.shares.layer_bytes // store.layout.bytes, context.local.workers)
     for done, _ in enumerate(context.local.each("check", audit.check, ranges), 1):
         context.tell(Progress(done, len(ranges), "key ranges checked"))
     audit.finish()
-    if depths:
-        report.count("layers", len(depths))
-    for fault in audit.faults:
-        report.damage(fault)
-    if not report.ok:
-        return {}
+    return audit
+
+
+def _report_duplicate(audit: LayersAudit, store: RunStore, report: Report) -> None:
     if len(audit.duplicate):
         report.fault(duplicate_fault(store, audit.duplicate))
-    return audit.audited
 
 
 def _check_at_hosts(
     store: RunStore, keepers: "Keepers", home: list[Depth], context: ComputeContext, report: Report
-) -> Mapping[Depth, Audited]:  # fmt: skip
+) -> dict[Depth, Audited]:  # fmt: skip
     """Have hosts check the layers that they keep, beside those at `home`; return their layers."""
     # Here, because rq takes a tenth of a second to import.
     from hakoiri.coordinator.layers.verify_kept import check_kept
@@ -121,13 +118,9 @@ def _check_at_hosts(
     if sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
         others += map(store.layer, home)
     else:
-        _check_here(store, list(range(store.state.depth + 1)), context, report)
-    faults, audited = check_kept(store, keepers, merge(others, []), _sample(report), context)
+        _report_duplicate(_audit(store, list(range(store.state.depth + 1)), context, report.seed), store, report)
+    faults, audited = check_kept(store, keepers, merge(others, []), Sample(report.seed, SAMPLE_PER_LAYER), context)
     report.count("layers", len(audited))
     for fault in faults:
         report.damage(fault)
     return audited
-
-
-def _sample(report: Report) -> Sample:
-    return Sample(report.seed, SAMPLE_PER_LAYER)

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -92,14 +92,16 @@ class Report:
 class Check(Session):
     """A verification in progress. With `full` it checks everything instead of a sample; faults go into `report`.
 
-    `audited` holds all layers; the blocks of each are sound.
+    `audited` holds all layers; the blocks of each are sound. `keepers` are the hosts that keep the run, if all live
+    (`coordinator.executors.keepers.Keepers`).
     """
 
     def __init__(
-        self, store: RunStore, context: ComputeContext, full: bool, report: Report, audited: Mapping[Depth, Audited]
+        self, store: RunStore, context: ComputeContext, full: bool, report: Report, audited: Mapping[Depth, Audited],
+        keepers: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(store, context)
-        self.full, self.report, self.audited = full, report, audited
+        self.full, self.report, self.audited, self.keepers = full, report, audited, keepers
 
     def check(self) -> None:
         """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""

@@ -3,18 +3,19 @@
 from collections.abc import Iterable
 from functools import reduce
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_in
 from hakoiri.storage.layers.store import RunStore
 
 
 class MovedError(Exception):
-    """Ranges of the base run have moved: to where they are as `dealt`."""
+    """Ranges of the base run have moved: to where they are as `range_map`."""
 
-    def __init__(self, dealt: RangeMap) -> None:
+    def __init__(self, range_map: RangeMap) -> None:
         super().__init__("ranges of the base run have moved")
-        self.dealt = dealt
+        self.range_map = range_map
 
 
 def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None:
@@ -25,7 +26,7 @@ def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None
     whole = (record.digest for record in base.layer_records())
     if _sum(parts) == _sum(whole):
         return
-    there, here = Keepers.of(base, keepers.pool).dealt, keepers.dealt
+    there, here = Keepers.of(base, keepers.pool).range_map, keepers.range_map
     if [there.hosts[owner] for owner in there.owners] != [here.hosts[owner] for owner in here.owners]:
         raise MovedError(there)
     raise HostLostError(f"hosts do not have all of run {base.directory.name}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from hakoiri.coordinator.executors.hosts import Keepers
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, spread
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.storage.layers.store import RunStore
@@ -35,67 +35,67 @@ class Evening:
 
     def weigh(self, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Take down how even the hosts were in a layer."""
-        dealt, places = self._keepers.dealt, {host: iter(merged[host].sizes) for host in merged}
+        range_map, places = self._keepers.range_map, {host: iter(merged[host].sizes) for host in merged}
         self._behind += _waited(told.values()) + _waited(merged.values())
         known = all(answer.sizes for answer in merged.values() if answer.size)
-        self._sizes = [next(places[dealt.hosts[owner]], 0) for owner in dealt.owners] if known else []
-        stored = self._stored_of(dealt)
+        self._sizes = [next(places[range_map.hosts[owner]], 0) for owner in range_map.owners] if known else []
+        stored = self._stored_of(range_map)
         self._stored = [a + b for a, b in zip(stored, self._sizes, strict=True)] if known else stored
 
     def even_out(self) -> None:
         """Move ranges where hosts are uneven and it pays; cut before what is too large for that."""
-        dealt, sizes = self._keepers.dealt, self._sizes
+        range_map, sizes = self._keepers.range_map, self._sizes
         # Where a host was lost while ranges were cut, nothing is known of them.
-        if len(sizes) != len(dealt.owners) or self._behind < self._worth:
+        if len(sizes) != len(range_map.owners) or self._behind < self._worth:
             return
-        stored = self._stored_of(dealt)
-        pieces, targets = [1] * len(sizes), dealt.evened(sizes, stored)
-        if dealt.moved(targets).is_uneven(sizes):
-            pieces = dealt.pieces(sizes)
-            planned, shares = dealt.cut(b"", pieces), _shares(stored, pieces)
+        stored = self._stored_of(range_map)
+        pieces, targets = [1] * len(sizes), range_map.evened(sizes, stored)
+        if range_map.moved(targets).is_uneven(sizes):
+            pieces = range_map.pieces(sizes)
+            planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
             targets = planned.evened(_shares(sizes, pieces), shares)
             seconds = self._seconds(planned, targets, shares)
         else:
-            seconds = self._seconds(dealt, targets, stored)
+            seconds = self._seconds(range_map, targets, stored)
         if all(target == NOBODY for target in targets) or self._behind < seconds:
             self._worth = max(seconds, _PATIENCE * self._behind)
             return
         self._cut(pieces)
-        targets = self._keepers.dealt.evened(self._sizes, self._stored)
+        targets = self._keepers.range_map.evened(self._sizes, self._stored)
         if any(target != NOBODY for target in targets):
             self._moving.even_out(targets)
         self._sizes, self._behind, self._worth = [], 0.0, _MOVE_SECONDS
 
     def cut_for(self, hosts: int) -> None:
         """Cut ranges, if there are too few for so many hosts."""
-        dealt = self._keepers.dealt
-        if len(dealt.owners) < _LEAST_RANGES * hosts:
-            parts = 2 * _LEAST_RANGES * hosts // len(dealt.hosts)
-            known = len(self._sizes) == len(dealt.owners)
-            self._cut(dealt.pieces(self._sizes if known else [1] * len(dealt.owners), parts))
+        range_map = self._keepers.range_map
+        if len(range_map.owners) < _LEAST_RANGES * hosts:
+            parts = 2 * _LEAST_RANGES * hosts // len(range_map.hosts)
+            known = len(self._sizes) == len(range_map.owners)
+            self._cut(range_map.pieces(self._sizes if known else [1] * len(range_map.owners), parts))
 
     def _cut(self, pieces: Sequence[int]) -> None:
         """Have ranges cut in so many pieces."""
         if any(count > 1 for count in pieces):
-            stored = self._stored_of(self._keepers.dealt)
+            stored = self._stored_of(self._keepers.range_map)
             there = self._moving.cut(pieces, self._store.state.depth)
             self._stored = _shares(stored, there)
             self._sizes = _shares(self._sizes, there) if len(self._sizes) == len(there) else []
 
-    def _stored_of(self, dealt: RangeMap) -> list[float]:
+    def _stored_of(self, range_map: RangeMap) -> list[float]:
         """Return how many keys of all layers each range has; where nothing is known of them, as many as others."""
-        ranges = len(dealt.owners)
+        ranges = len(range_map.owners)
         if len(self._stored) != ranges:
             self._stored = [self._store.state.figures["configurations"] / ranges] * ranges
         return self._stored
 
-    def _seconds(self, dealt: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:
+    def _seconds(self, range_map: RangeMap, targets: Sequence[int], stored: Sequence[float]) -> float:
         """Return how long ranges with so many keys take to move: hosts send and receive at the same time."""
-        load = [0.0] * (2 * len(dealt.hosts))
+        load = [0.0] * (2 * len(range_map.hosts))
         for number, target in enumerate(targets):
             if target != NOBODY:
-                load[dealt.owners[number]] += stored[number]
-                load[len(dealt.hosts) + target] += stored[number]
+                load[range_map.owners[number]] += stored[number]
+                load[len(range_map.hosts) + target] += stored[number]
         state = self._store.state
         moved = max(load) * state.stored_bytes / max(1.0, sum(stored))
         return moved / _MOVED_BYTES + _MOVE_SECONDS + _LAYER_SECONDS * state.depth

@@ -13,7 +13,8 @@ from typing import cast
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers, goes_on
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, goes_on
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.base import MovedError, require_base
@@ -84,9 +85,9 @@ class Hosting:
         pool = cast(HostPool, session.context.hosts)
         asked = list[str]()
         hosting = pool.insist("dealing out", lambda: cls._given_out(session, pool, depth, known, asked))
-        dealt = hosting._keepers.dealt
-        session.store.stage_record(META, HOSTS_KEY, asdict(dealt))
-        session.observer.note(f"layers from {depth} on are kept by {', '.join(dealt.hosts)}")
+        range_map = hosting._keepers.range_map
+        session.store.stage_record(META, HOSTS_KEY, asdict(range_map))
+        session.observer.note(f"layers from {depth} on are kept by {', '.join(range_map.hosts)}")
         return hosting
 
     @classmethod
@@ -96,15 +97,15 @@ class Hosting:
         Layer 0 is still to be made, of all that the base run has.
         """
         pool = cast(HostPool, session.context.hosts)
-        dealt = Keepers.of(base, pool).dealt
+        range_map = Keepers.of(base, pool).range_map
         # A copy of a range is of use only to a host that has one of the same range of the base run.
-        copies = dealt.copies if pool.copies > 1 and not dealt.due else []
-        hosting = cls(session, Keepers(session.store, pool, replace(dealt, copies=copies, due=[], left=[]), base))
+        copies = range_map.copies if pool.copies > 1 and not range_map.due else []
+        hosting = cls(session, Keepers(session.store, pool, replace(range_map, copies=copies, due=[], left=[]), base))
         try:
             pool.insist("the beginning", partial(hosting._keepers.ask, "host-take", 0))
         except HostGoneError as gone:
             raise WorkerError(str(gone), Hint("drain", gone.host)) from gone
-        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._keepers.dealt))
+        session.store.stage_record(META, HOSTS_KEY, asdict(hosting._keepers.range_map))
         session.observer.note(f"the hosts of run {base.directory.name} make its goal distances")
         return hosting
 
@@ -137,7 +138,7 @@ class Hosting:
             except HostGoneError as gone:
                 self._moving.take_over(gone.host)
             except MovedError as moved:
-                self._moving.follow(moved.dealt)
+                self._moving.follow(moved.range_map)
 
     def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
@@ -160,16 +161,16 @@ class Hosting:
 
     def _let_come_and_go(self) -> None:
         """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
-        pool, dealt = self._keepers.pool, self._keepers.dealt
-        if dealt.left and (back := sorted({*dealt.left} & pool.living().keys())):
+        pool, range_map = self._keepers.pool, self._keepers.range_map
+        if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
             self._moving.let_go(back)
-        leaving, joining = pool.changes(dealt.hosts)
-        for host in sorted(leaving & {*dealt.hosts} & pool.living().keys()):
-            if joining or len(self._keepers.dealt.hosts) > 1:
+        leaving, joining = pool.changes(range_map.hosts)
+        for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
+            if joining or len(self._keepers.range_map.hosts) > 1:
                 self._moving.drain(host, joining)
-        joining = [host for host in joining if host not in self._keepers.dealt.hosts]
-        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in dealt.copies):
-            self._evening.cut_for(len(self._keepers.dealt.hosts) + len(joining))
+        joining = [host for host in joining if host not in self._keepers.range_map.hosts]
+        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in range_map.copies):
+            self._evening.cut_for(len(self._keepers.range_map.hosts) + len(joining))
             self._moving.admit(joining)
 
     def _made(
@@ -244,7 +245,7 @@ class Hosting:
 
     def _ask(self, task: str, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, list[Array]]:
         """What all hosts answer to a request, which says how many messages each gets of those who have `told` that."""
-        tuning, hosts = self._session.context.tuning, self._keepers.dealt.hosts
+        tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
         common = {
             "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,
             "commit_seconds": tuning.range_commit,
@@ -256,11 +257,11 @@ class Hosting:
         """Count what each host has done for a layer."""
         work_log, seconds = self._session.work_log, {host: answer.seconds for host, answer in told.items()}
         work_log.add_expansion(depth, seconds)
-        dealt, slowest = self._keepers.dealt, max(seconds.values())
-        for number, host in enumerate(dealt.hosts):
+        range_map, slowest = self._keepers.range_map, max(seconds.values())
+        for number, host in enumerate(range_map.hosts):
             expanded, made = told[host], merged[host]
             work_log.add_kept(
-                host, ranges=dealt.owners.count(number), threads=expanded.threads, configurations=made.size,
+                host, ranges=range_map.owners.count(number), threads=expanded.threads, configurations=made.size,
                 stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
                 waited=slowest - seconds[host] + made.waited,
             )  # fmt: skip

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.layout import ints
@@ -39,38 +40,38 @@ class Moving:
 
     def settle(self) -> None:
         """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
-        dealt = self._keepers.dealt
-        if not dealt.settled:
+        range_map = self._keepers.range_map
+        if not range_map.settled:
             for first, last in self._batches():
                 self._place(first, last)
-        if dealt.due:
-            due = {*dealt.due}
-            self._send([copy if number in due else NOBODY for number, copy in enumerate(dealt.copies)])
-        if dealt.due or not dealt.settled:
-            self._record(replace(dealt, due=[], fresh=[], settled=True))
+        if range_map.due:
+            due = {*range_map.due}
+            self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
+        if range_map.due or not range_map.settled:
+            self._record(replace(range_map, due=[], fresh=[], settled=True))
 
     def begin_copies(self) -> None:
         """Record that a run without copies is to have them; `settle` makes them."""
-        if not self._keepers.dealt.copies:
-            self._record(self._keepers.dealt.copied())
+        if not self._keepers.range_map.copies:
+            self._record(self._keepers.range_map.copied())
 
     def copy_layer(self, depth: Depth) -> None:
         """Have all hosts send their part of a layer to those that have the copies."""
-        if any(copy != NOBODY for copy in self._keepers.dealt.copies):
-            self._send_batch(self._keepers.dealt.copies, depth, depth)
+        if any(copy != NOBODY for copy in self._keepers.range_map.copies):
+            self._send_batch(self._keepers.range_map.copies, depth, depth)
 
     def take_over(self, host: str) -> None:
         """Record that those with its copies take over from a host that is away; `settle` does it."""
-        dealt = self._keepers.dealt
+        range_map = self._keepers.range_map
         # One that only was to join is forgotten.
-        if host in dealt.hosts:
-            self._note(f"host {host} is away: others take over its {_ranges(dealt.owned(host))} from their copies")
-            after = dealt.moved(dealt.from_host(host)).without(host)
+        if host in range_map.hosts:
+            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))} from their copies")
+            after = range_map.moved(range_map.from_host(host)).without(host)
             self._record(replace(after, left=[*after.left, host]))
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Have more hosts take part, with as many ranges as others."""
-        joined = self._keepers.dealt.joined_by(hosts)
+        joined = self._keepers.range_map.joined_by(hosts)
         targets = joined.to_hosts(hosts)
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         if moved:
@@ -79,12 +80,12 @@ class Moving:
 
     def cut(self, pieces: Sequence[int], depth: Depth) -> list[int]:
         """Have ranges cut in so many pieces with as many keys of layer `depth` each; return how many there are now."""
-        dealt, layout = self._keepers.dealt, self._store.layout
-        ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in dealt.hosts})
+        range_map, layout = self._keepers.range_map, self._store.layout
+        ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
         answers = [arrays for (arrays,) in self._keepers.pool.insist("the cutting of ranges", ask).values()]
         if not all(layout.holds(keys) for keys in answers):
             raise PayloadError("the answer of a host is not readable: it cuts ranges at no keys")
-        before = Partition.unpack(dealt.partition, layout).cuts
+        before = Partition.unpack(range_map.partition, layout).cuts
         after = Partition(layout, tuple(sorted({*before, *chain.from_iterable(map(ints, answers))})))
         found = [bisect_left(after.cuts, cut) + 1 for cut in before]
         there = [end - begin for begin, end in pairwise([0, *found, after.ranges])]
@@ -92,7 +93,7 @@ class Moving:
             raise PayloadError("the answer of a host is not readable: it cuts ranges in too many pieces")
         if after.ranges > len(there):
             self._note(f"cutting {_ranges([n for n, count in enumerate(there) if count > 1])}, too large for a host")
-            self._record(dealt.cut(after.packed, there))
+            self._record(range_map.cut(after.packed, there))
             self.settle()
         return there
 
@@ -100,16 +101,18 @@ class Moving:
         """Have ranges move to these hosts of the run."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")
-        self._move(self._keepers.dealt, targets, self._keepers.dealt.moved(targets))
+        self._move(self._keepers.range_map, targets, self._keepers.range_map.moved(targets))
 
     def follow(self, other: RangeMap) -> None:
         """Have ranges, and copies, move to where another run with the same ranges has them."""
-        dealt = self._keepers.dealt
+        range_map = self._keepers.range_map
         self._note("moving ranges to where those of the other run are")
-        joined = dealt.joined_by([host for host in other.hosts if host not in dealt.hosts])
+        joined = range_map.joined_by([host for host in other.hosts if host not in range_map.hosts])
         at = [joined.hosts.index(host) for host in other.hosts]
-        targets = [NOBODY if at[new] == old else at[new] for new, old in zip(other.owners, dealt.owners, strict=True)]
-        after, gone = joined.moved(targets), [host for host in dealt.hosts if host not in other.hosts]
+        targets = [
+            NOBODY if at[new] == old else at[new] for new, old in zip(other.owners, range_map.owners, strict=True)
+        ]
+        after, gone = joined.moved(targets), [host for host in range_map.hosts if host not in other.hosts]
         for host in gone:
             after = after.without(host)
         self._move(joined, targets, replace(after, left=[*after.left, *gone]))
@@ -117,18 +120,18 @@ class Moving:
 
     def drain(self, host: str, others: Sequence[str]) -> None:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
-        dealt = self._keepers.dealt
-        if dealt.hosts == [host]:
-            dealt = dealt.joined_by(others)
-        targets = dealt.from_host(host)
-        self._note(f"moving {_ranges(dealt.owned(host))} of host {host} to others")
-        sent = [NOBODY if dealt.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
-        self._move(dealt, sent, dealt.moved(targets).without(host))
+        range_map = self._keepers.range_map
+        if range_map.hosts == [host]:
+            range_map = range_map.joined_by(others)
+        targets = range_map.from_host(host)
+        self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
+        sent = [NOBODY if range_map.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
+        self._move(range_map, sent, range_map.moved(targets).without(host))
         try:
             self._keepers.let_go([host])
         except (HostGoneError, HostLostError) as away:
             self._note(f"{away}: what it has of the run stays there")
-            self._record(replace(self._keepers.dealt, left=[*self._keepers.dealt.left, host]))
+            self._record(replace(self._keepers.range_map, left=[*self._keepers.range_map.left, host]))
 
     def let_go(self, hosts: Sequence[str]) -> None:
         """Have living hosts that have left the run drop what they have of it."""
@@ -137,31 +140,31 @@ class Moving:
         except (HostLostError, ElsewhereError):
             # When they are back again.
             return
-        dealt = self._keepers.dealt
-        self._keepers.dealt = replace(dealt, left=[host for host in dealt.left if host not in hosts])
+        range_map = self._keepers.range_map
+        self._keepers.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])
         # What is under way goes on.
-        self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.dealt))
+        self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.range_map))
 
-    def _move(self, dealt: RangeMap, targets: list[int], after: RangeMap) -> None:
-        """Send ranges between the hosts of `dealt`, which may be more than those of the run; make `after` so."""
-        before, self._keepers.dealt = self._keepers.dealt, dealt
+    def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
+        """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so."""
+        before, self._keepers.range_map = self._keepers.range_map, range_map
         try:
-            if joining := {host: dict[str, Any]() for host in dealt.hosts if host not in before.hosts}:
+            if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before.hosts}:
                 begin = partial(self._keepers.ask, "host-take", 0, joining)
                 self._keepers.pool.insist("the beginning of more hosts", begin)
             self._send(targets)
         except BaseException:
-            self._keepers.dealt = before
+            self._keepers.range_map = before
             raise
         self._record(after)
         self.settle()
 
-    def _record(self, dealt: RangeMap) -> None:
+    def _record(self, range_map: RangeMap) -> None:
         """Record it; a layer under way is begun anew."""
-        self._store.stage_record(META, HOSTS_KEY, asdict(dealt))
+        self._store.stage_record(META, HOSTS_KEY, asdict(range_map))
         self._store.erase(META, ROUND_KEY)
         self._store.commit(self._store.state)
-        self._keepers.dealt = dealt
+        self._keepers.range_map = range_map
 
     def _batches(self) -> Iterator[tuple[Depth, Depth]]:
         """The first and the last layer of each request about all layers."""
@@ -181,7 +184,7 @@ class Moving:
                 self._send_batch(targets, first, last)
 
     def _send_batch(self, targets: list[int], first: Depth, last: Depth) -> None:
-        hosts = self._keepers.dealt.hosts
+        hosts = self._keepers.range_map.hosts
 
         def work() -> None:
             fields = {"first": first, "targets": targets, "attempt": self._keepers.next_attempt()}
@@ -196,11 +199,11 @@ class Moving:
 
     def _place(self, first: Depth, last: Depth) -> None:
         """Have hosts put layers where they belong; all together have what the records of the layers say."""
-        dealt = self._keepers.dealt
-        hosts = dealt.hosts
+        range_map = self._keepers.range_map
+        hosts = range_map.hosts
 
         def work() -> dict[str, list[Array]]:
-            fields = {"first": first, "fresh": dealt.fresh}
+            fields = {"first": first, "fresh": range_map.fresh}
             return self._keepers.ask("host-settle", last, {host: {**fields} for host in hosts})
 
         answers = self._keepers.pool.insist(f"moving of {_named(first, last)}", work)

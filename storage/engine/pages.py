@@ -100,8 +100,10 @@ class DataFile:
 
     def __init__(self, descriptor: int) -> None:
         self._file = descriptor
-        self._latest: Snapshot | None = None
-        #: The two meta pages as they were read last, and what they say: together, for threads read at the same time.
+        #: The transaction that a reader holds.
+        self._pinned: Snapshot | None = None
+        #: The two meta pages as they were read last, and the newest transaction by them. One tuple, because threads
+        #: read at the same time.
         self._newest: tuple[list[bytes], Snapshot | None] = [], None
         try:
             self.page_size = _PAGE_SIZES[0]
@@ -142,12 +144,12 @@ class DataFile:
 
     def snapshot(self, transaction: int) -> "Snapshot | None":
         """Return all databases as a transaction left them, by its number; ``None`` if its meta page was overwritten."""
-        if self._latest is None or self._latest.transaction != transaction:
+        if self._pinned is None or self._pinned.transaction != transaction:
             meta = self._meta(transaction & 1)
             if meta.transaction != transaction:
                 return None
-            self._latest = Snapshot(self, meta)
-        return self._latest
+            self._pinned = Snapshot(self, meta)
+        return self._pinned
 
     def _meta(self, number: int) -> _Meta:
         return _meta_of(number, self._head(number))

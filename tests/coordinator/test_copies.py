@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.runs.collect import collect_run
@@ -189,9 +190,9 @@ def test_hosts_that_come_later_share_long_layers(
     hosts.then = lose_now_and_then
     assert driven(directory, resources_of(monkeypatch, search[0]), Notes()).status == "complete"
     with RunStore(directory) as store:
-        dealt = Keepers.of(store, hosts).dealt
-    counts = [dealt.owners.count(place) for place in range(3)]
-    assert dealt.hosts == NAMES
+        range_map = Keepers.of(store, hosts).range_map
+    counts = [range_map.owners.count(place) for place in range(3)]
+    assert range_map.hosts == NAMES
     assert max(counts) - min(counts) <= 1
     assert_as_a_plain_search(directory, options, hosts)
     assert {task[:-1] for task in lost} == {"host-take", "host-send", "host-settle"}
@@ -215,10 +216,10 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     with pytest.raises(Killed):
         driven(directory, resources, Notes())
     with RunStore(directory) as store:
-        dealt = Keepers.of(store, hosts).dealt
+        range_map = Keepers.of(store, hosts).range_map
     # Where blocks are settled, the host is on record with its ranges.
-    assert dealt.hosts == (NAMES if task == "host-settle" else ["a", "b"])
-    assert {*dealt.owners} == {*range(len(dealt.hosts))}
+    assert range_map.hosts == (NAMES if task == "host-settle" else ["a", "b"])
+    assert {*range_map.owners} == {*range(len(range_map.hosts))}
     hosts.then = lambda *_: None
     hosts.lose("c")
     assert driven(directory, resources, Notes()).status == "complete"
@@ -353,14 +354,14 @@ def test_who_has_left_drops_its_part_when_it_is_back(
     assert driven(directory, resources, notes, until=4).status == "interrupted"
     assert list(tmp_path.glob("hosts/c/run-*"))
     with RunStore(directory) as store:
-        assert Keepers.of(store, hosts).dealt.left == ["c"]
+        assert Keepers.of(store, hosts).range_map.left == ["c"]
     assert driven(directory, resources, notes, until=8).status == "interrupted"
     assert not list(tmp_path.glob("hosts/c/run-*"))
     hosts.gone.add("b")
     away.add("b")
     assert driven(directory, resources, notes).status == "complete"
     with RunStore(directory) as store:
-        assert Keepers.of(store, hosts).dealt.left == ["b"]
+        assert Keepers.of(store, hosts).range_map.left == ["b"]
     hosts.then, told = lambda *_: None, Notes()
     collect_run(directory, "", Control(), told)
     assert told.texts == [f"host b is away: remove run-{directory.name}-* from its directory, if it is there"]
@@ -391,13 +392,13 @@ def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
     count: int, each: int, copied: bool, data: st.DataObject
 ) -> None:
     names, owners = [f"host-{number}" for number in range(count)], [n % count for n in range(count * each)]
-    dealt = RangeMap(names, b"", owners, copies_of(owners, count) if copied else [])
-    while len(dealt.hosts) > 1:
-        host = data.draw(st.sampled_from(dealt.hosts))
-        kept = {number: dealt.hosts[owner] for number, owner in enumerate(dealt.owners)}
-        copies = {number: dealt.hosts[copy] for number, copy in enumerate(dealt.copies)}
-        after = dealt.moved(dealt.from_host(host)).without(host)
-        assert after.hosts == [name for name in dealt.hosts if name != host]
+    range_map = RangeMap(names, b"", owners, copies_of(owners, count) if copied else [])
+    while len(range_map.hosts) > 1:
+        host = data.draw(st.sampled_from(range_map.hosts))
+        kept = {number: range_map.hosts[owner] for number, owner in enumerate(range_map.owners)}
+        copies = {number: range_map.hosts[copy] for number, copy in enumerate(range_map.copies)}
+        after = range_map.moved(range_map.from_host(host)).without(host)
+        assert after.hosts == [name for name in range_map.hosts if name != host]
         for number, owner in enumerate(after.owners):
             expected = kept[number] if kept[number] != host else copies.get(number, after.hosts[owner])
             assert after.hosts[owner] == expected
@@ -409,7 +410,7 @@ def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
         counts = [after.owners.count(place) for place in range(len(after.hosts))]
         # Whoever has the copy takes over, however much that host keeps already.
         assert copied or max(counts) - min(counts) <= 1
-        dealt = RangeMap(after.hosts, b"", after.owners, after.copies)
+        range_map = RangeMap(after.hosts, b"", after.owners, after.copies)
 
 
 @given(st.integers(2, 9), st.integers(1, 40))
@@ -422,8 +423,8 @@ def test_copies_lie_at_all_other_hosts_evenly(hosts: int, ranges: int) -> None:
 
 
 def test_a_host_whose_copies_are_not_there_yet_is_needed() -> None:
-    dealt = RangeMap(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0])
-    assert dealt.dispensable() == {"a", "b", "c"}
-    assert dealt.moved(dealt.from_host("a")).without("a").dispensable() == set()
+    range_map = RangeMap(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0])
+    assert range_map.dispensable() == {"a", "b", "c"}
+    assert range_map.moved(range_map.from_host("a")).without("a").dispensable() == set()
     assert RangeMap(["a", "b", "c"], b"", [0, 1, 2], [1, 2, 0], [1]).dispensable() == {"a", "c"}
     assert RangeMap(["a"], b"", [0], [NOBODY]).dispensable() == set()

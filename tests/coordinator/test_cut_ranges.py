@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.steps import hosted
@@ -61,7 +62,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts
 def dealt_of(directory: Path, hosts: NearHosts) -> RangeMap:
     """Which host has which ranges."""
     with RunStore(directory) as store:
-        return Keepers.of(store, hosts).dealt
+        return Keepers.of(store, hosts).range_map
 
 
 def assert_readable(directory: Path, hosts: NearHosts) -> None:
@@ -96,9 +97,9 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     assert not left
     assert sum(text.startswith("cutting ") for text in notes.texts) > 2
     assert any(text.endswith("to hosts that have less to do") for text in notes.texts)
-    dealt = dealt_of(directory, hosts)
-    assert len(dealt.owners) > 3 * 2
-    assert (dealt.fresh, dealt.settled) == ([], True)
+    range_map = dealt_of(directory, hosts)
+    assert len(range_map.owners) > 3 * 2
+    assert (range_map.fresh, range_map.settled) == ([], True)
     assert_as_a_plain_search(directory, options, hosts)
 
 
@@ -160,9 +161,9 @@ def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_h
     options, notes, hosts.copies, hosts.chosen = options_of(search), Notes(), copies, ["a", "b"][:copies]
     directory = new_run(tmp_path, options)
     assert driven(directory, resources_of(monkeypatch, search[0]), notes, until=7).status == "interrupted"
-    dealt = dealt_of(directory, hosts)
-    assert dealt.hosts == NAMES
-    assert {*dealt.owners} == {0, 1, 2}
+    range_map = dealt_of(directory, hosts)
+    assert range_map.hosts == NAMES
+    assert {*range_map.owners} == {0, 1, 2}
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"
     assert_as_a_plain_search(directory, options, hosts)
 
@@ -217,8 +218,8 @@ def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copie
 
 @given(st.integers(1, 9), st.lists(st.integers(0, 1_000), min_size=1, max_size=60), st.integers(1, 16))
 def test_no_piece_is_larger_than_two_parts(hosts: int, sizes: list[int], parts: int) -> None:
-    dealt = RangeMap([f"host-{number}" for number in range(hosts)], b"", [0] * len(sizes))
-    pieces = dealt.pieces(sizes, parts)
+    range_map = RangeMap([f"host-{number}" for number in range(hosts)], b"", [0] * len(sizes))
+    pieces = range_map.pieces(sizes, parts)
     part = max(1.0, sum(sizes) / (parts * hosts))
     assert all(size / count <= 2 * part for size, count in zip(sizes, pieces, strict=True))
     # What is not too large stays whole, so there are at most so many more.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.layers import derive_kept
 from hakoiri.coordinator.runs.collect import collect_run

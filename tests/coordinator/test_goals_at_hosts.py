@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.goals.distances import distances_run
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -134,7 +135,7 @@ def test_ranges_follow_those_of_the_run(
     assert driven(directory, resources, notes).status == "complete"
     assert "moving ranges to where those of the other run are" in notes.texts
     with RunStore(base) as store, RunStore(directory) as made:
-        there, here = Keepers.of(store, hosts).dealt, Keepers.of(made, hosts).dealt
+        there, here = Keepers.of(store, hosts).range_map, Keepers.of(made, hosts).range_map
     assert [there.hosts[owner] for owner in there.owners] == [here.hosts[owner] for owner in here.owners]
     assert_home_and_right(directory, options, hosts)
     assert len([*tmp_path.glob("hosts/b/run-*")]) == 0

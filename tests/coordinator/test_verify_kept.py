@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakoiri.coordinator.executors.hosts import HostLostError, Keepers
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.layers.verify import SAMPLE_PER_LAYER
 from hakoiri.coordinator.runs.drive import drive

@@ -15,7 +15,8 @@ import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import hosts as executors_hosts
 from hakoiri.coordinator.executors import opening, range_map
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, Keepers
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool
+from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs import collect, verify
 from hakoiri.coordinator.runs.collect import collect_run
@@ -30,7 +31,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.hosts import part, wire
+from hakoiri.worker.hosts import layers, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
@@ -168,7 +169,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_RANGES", 6)
         # They have all threads at work, and send as soon as they may.
-        monkeypatch.setattr(part, "_SHORT_SECONDS", 0.0)
+        monkeypatch.setattr(layers, "_SHORT_SECONDS", 0.0)
         monkeypatch.setattr(wire, "_SLOW", -1.0)
         monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
         # Each byte is compressed that takes any time.

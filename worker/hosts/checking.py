@@ -1,7 +1,4 @@
-"""Checks the part of a finished run that a host keeps: whether it is sound, its sums, and a sample of its keys.
-
-Then the copies of other hosts' ranges, layer after layer.
-"""
+"""The check of a host's part of a finished run: blocks, sums and a sample of each layer, then the copies."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -19,7 +16,7 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest, as_array
 from hakoiri.worker.tasks import Array
 
-#: How long a request takes: others may wait.
+#: The seconds of a request, because others may wait.
 _SECONDS = 5.0
 #: Faults reported of all layers.
 _MOST_FAULTS = 100
@@ -29,8 +26,8 @@ class PartCheck:
     """The check of the layers `request.first` to `request.depth` of `store`, in one attempt of one session.
 
     `others` are keys of the coordinator's own layers, increasing, which must not occur in these. About `together` keys
-    are held at a time. `copies` has the copies of other hosts' ranges, if there are any. `finished` says whether all
-    has been looked at.
+    are held at a time. `copies` has the copies of other hosts' ranges, if there are any. `finished` is true at the
+    end.
     """
 
     def __init__(
@@ -47,11 +44,11 @@ class PartCheck:
         self._steps, self.finished = self._check(), False
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
-        """Whether a request goes on with this attempt."""
+        """Return whether a request continues this attempt."""
         return self._asked == (session, request.first, request.depth, request.attempt)
 
     def go_on(self) -> list[Array]:
-        """Check for some seconds; return [`HostChecked`], and when all is checked what was found.
+        """Check for some seconds; return [`HostChecked`], or at the end all results.
 
         [`HostChecked`; for each layer size, two lanes of the digest and goals, uint64; size and two lanes of the
         copies; a key that occurs in two layers, if one does; the sizes of the samples of layers; all samples].

@@ -194,14 +194,17 @@ class _OwnLayer:
 class Transfer:
     """Own blocks on their way to other hosts, and theirs to this one, in one attempt of one session."""
 
-    def __init__(self, own: RunStore, copies: Copies, depots: Depots, request: HostRequest, session: str) -> None:
+    def __init__(
+        self, own: RunStore, copies: Copies, depots: Depots, request: HostRequest, session: str, compresses: bool
+    ) -> None:
         self._own, self._copies, self._request, self._session = own, copies, request, session
         mail, targets = Mail(depots, request, session), request.targets
-        self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], len(request.hosts), request.me)
+        hosts, me = len(request.hosts), request.me
+        self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], hosts, me, compresses)
         self._inbox = Inbox(mail.receive, self._take_in, own.layout)
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
-        """Whether a request goes on with this attempt."""
+        """Return whether a request continues this attempt."""
         mine = self._session, self._request.depth, self._request.attempt
         return mine == (session, request.depth, request.attempt)
 

@@ -1,4 +1,4 @@
-"""Moves by the reference rules, in processes, for these are plain Python: a host makes layers again by them."""
+"""Moves by the reference rules, which are plain Python, by several processes. Hosts verify layers by them."""
 
 import os
 import subprocess
@@ -16,19 +16,19 @@ from hakoiri.worker.errors import TaskError
 from hakoiri.worker.tasks import Array, do_task
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 
-#: So few keys are looked at here.
+#: Fewer keys are derived in this process.
 _FEW = 256
-#: Keys at which kernel and rules differ are not all told.
+#: The most keys reported at which kernel and rules differ.
 _MOST_UNLIKE = 100
 
 
 class Rules(Puzzle):
-    """`base` with its moves by the reference rules, which so many processes follow until `close`; this one, if it is 1.
+    """A puzzle like `base` that expands by the reference rules, in so many `processes`; in this one, if they are 1.
 
-    Any thread may `expand`.
+    Call `close` at the end. `expand` is thread-safe.
     """
 
-    #: What a key leads to is derived once, however many moves lead there.
+    #: The successors of a key are distinct.
     paired = True
 
     def __init__(self, base: Puzzle, spec: dict[str, Any], processes: int) -> None:
@@ -44,16 +44,16 @@ class Rules(Puzzle):
 
     @property
     def unlike(self) -> Keys:
-        """Some keys at which the kernel gives other successors than the rules."""
+        """Some keys at which kernel and rules give different successors."""
         return np.concatenate(self._unlike)[:_MOST_UNLIKE]
 
     def begin(self) -> None:
-        """Count anew."""
+        """Reset the counts."""
         self._counts, self._unlike = [], self._unlike[:1]
 
     @property
     def found(self) -> int:
-        """How many successors there are, each counted once for each that leads to it."""
+        """The number of moves: pairs of a key and a distinct successor."""
         return sum(self._counts)
 
     def usual_start(self) -> Key:
@@ -89,10 +89,10 @@ class Rules(Puzzle):
 
 
 class _Process:
-    """A process that derives, for one thread at a time."""
+    """A child process that derives, for one thread at a time."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        # Here, because what a process has loaded is no part of what a host must have in common with others.
+        # Here, because these modules are not part of the code that a host must share with others.
         from hakoiri.puzzles.user.files import configured_files, files_variable, loaded_files
 
         env = files_variable([*configured_files(), *loaded_files()]) | {PARENT: str(os.getpid())}
@@ -103,7 +103,7 @@ class _Process:
         write_message(self._send, pack_record(spec, b""))
 
     def derive(self, keys: Keys) -> list[Array]:
-        """What the task ``derive`` gives; `TaskError` if it fails."""
+        """Return the result of the task ``derive``; `TaskError` if the process has ended."""
         try:
             write_message(self._send, pack_arrays([keys]))
             answer = read_message(self._receive)
@@ -112,7 +112,7 @@ class _Process:
         return unpack_arrays(answer)
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._process.kill()
         for pipe in self._pipes():
             pipe.close()

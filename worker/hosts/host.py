@@ -1,4 +1,4 @@
-"""A host: a directory with its parts of runs, threads, and what it answers to each request of a coordinator."""
+"""A host: a directory with its parts of runs, threads, and the answer to each request of a coordinator."""
 
 import hashlib
 import os
@@ -35,11 +35,11 @@ _Made = TypeVar("_Made")
 _NAME_FILE = "host"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
-#: What begins a step; reading must not disturb one.
+#: Requests that begin a step; reading must not disturb one.
 _STEPS = ("host-take", "host-expand", "host-back")
-#: What changes the layers that a host has of a finished run.
+#: Requests that change the stored layers of a finished run.
 _MOVES = ("host-take", "host-settle")
-#: What looks at the rules of the puzzle; what makes layers again by them, or may be asked meanwhile.
+#: Requests that use the rules of the puzzle; requests that derive layers, or may come meanwhile.
 _RULES = ("host-check", "host-derive")
 _DERIVES = ("host-derive", "host-compare", "host-index", "host-give", "host-find")
 
@@ -82,13 +82,13 @@ class Host:
             self._resources = stack.pop_all()
 
     def beat(self, url: str) -> str:
-        """What its heartbeat says; `url` is that of its data Redis."""
+        """Return the text of its heartbeat; `url` is that of its data Redis."""
         return str(HostBeat(self._process, self._threads, url))
 
     def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> list[Array]:
-        """The answer to a request of `HOST_TASKS`.
+        """Return the answer to a request of `HOST_TASKS`.
 
-        Raises `PayloadError` where the layer had better be begun anew, and storage errors.
+        Raises `PayloadError` if the layer has to be made anew, and storage errors.
         """
         request = HostRequest.of(chunk)
         directory = self._directory_of(request.manifest)
@@ -136,13 +136,13 @@ class Host:
                 raise
 
     def close(self) -> None:
-        """Leave what is committed."""
+        """Close all parts; what is committed stays."""
         for part in self._parts.values():
             part.close()
         self._resources.close()
 
     def _directory_of(self, manifest: dict[str, Any]) -> Path:
-        """Where the part of a run lies: two runs of one name, of two coordinators, have two places.
+        """Return the directory of the part of a run; equal names of two coordinators give two directories.
 
         IMPORTANT: the name comes from Redis, and must not lead out of the directory.
         """
@@ -151,9 +151,9 @@ class Host:
         return self._directory / f"run-{readable}-{digest}"
 
     def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, task: str) -> RunPart:
-        """The open part of a run; opened again where a step begins that may take another amount of memory.
+        """Return the open part of a run; open it again if a step may take another amount of memory.
 
-        Goal distances of the run may have been counted by another metric of the puzzle.
+        The same holds for another metric of the puzzle, by which goal distances may be counted.
         """
         part = self._parts.get(directory)
         if part is not None:
@@ -167,7 +167,7 @@ class Host:
         return part
 
     def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> RunPart | None:
-        """The open part of the run that goal distances belong to, if there is one."""
+        """Return the open part of the run that goal distances belong to, if this host has one."""
         directory = self._directory_of(request.base)
         return self._part(directory, request, puzzle, depots, "") if directory.exists() else None
 
@@ -178,14 +178,14 @@ class Host:
             part.close()
 
     def _forget(self, base: RunPart) -> None:
-        """Have whoever looks within a part that is changed or closed look again."""
+        """Make parts that are filtered by `base` read it again."""
         for each in self._parts.values():
             each.forget_within(base)
 
 
 @contextmanager
 def _named(own: str, run: str) -> Iterator[None]:
-    """Have the hints of storage errors name a run as its user knows it, by the coordinator's name."""
+    """Name a run in the hints of storage errors by its name at the coordinator, which its user knows."""
     try:
         yield
     except StorageError as error:
@@ -202,7 +202,7 @@ def require_store(directory: Path) -> None:
 
 
 def _name_in(directory: Path) -> str:
-    """The name of the host whose directory this is, which it gets with its first process."""
+    """Return the name of the host with this directory; make it for a new one."""
     file = directory / _NAME_FILE
     if not file.exists():
         write_file(file, f"{socket.gethostname()}-{secrets.token_hex(3)}\n")

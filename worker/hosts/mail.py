@@ -11,10 +11,10 @@ from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.names import inbox_key
 
-#: A message that finds a data Redis full waits, and one that is awaited comes, within so many seconds.
+#: The seconds that a message may wait for room in a data Redis, and that a receiver waits for a message.
 PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 0.2
-#: What Redis keeps of messages that nobody takes, in seconds.
+#: The seconds after which Redis drops messages that nobody takes.
 _KEEP_SECONDS = 900
 
 
@@ -26,7 +26,7 @@ class Mail:
         self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
 
     def send(self, owner: int, message: bytes) -> None:
-        """Leave a message in the data Redis of its receiver; waits while that is full."""
+        """Push a message to the data Redis of its receiver; wait while that is full."""
         until = monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -42,6 +42,6 @@ class Mail:
                 sleep(_PAUSE_SECONDS)
 
     def receive(self) -> Message | None:
-        """The next message in the own data Redis, or ``None`` where there is none for a moment."""
+        """Return the next message in the own data Redis; ``None`` if none comes within a moment."""
         with self._depots.reach(self._numbers[self._me], MOST_BYTES) as connection:
             return get_popped(connection, self._names[self._me], _LOOK_SECONDS)

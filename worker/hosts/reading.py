@@ -1,4 +1,4 @@
-"""What a host gives of its layers: its own blocks, and copies of those of others. `stores` begin with its own."""
+"""Reads of a host's layers: its own blocks, and copies of those of others. `stores` begins with its own store."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from hakoiri.worker.tasks import Array
 
 
 def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
-    """The first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
+    """Return the first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
     own, *copies = stores
     own.require_whole(request.depth)
     copied = [first for store in copies for first in store.first_keys(request.depth)]
@@ -23,7 +23,7 @@ def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
 
 
 def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list[Array]:
-    """The lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
+    """Return the lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
     layout = stores[0].layout
     if not layout.holds(firsts):
         raise PayloadError("a request is not readable: its blocks begin with no keys")

@@ -1,4 +1,4 @@
-"""What a coordinator asks of hosts, and they answer: a msgpack map in an array, and arrays of keys behind it."""
+"""Requests of a coordinator to hosts, and their answers: a msgpack map in an array, then arrays of keys."""
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
@@ -99,7 +99,7 @@ class HostRequest:
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
 
     def arrays(self, *keys: Array) -> list[Array]:
-        """As a chunk for `worker.transport`, with batches of keys behind it."""
+        """Return the request as a chunk for `worker.transport`, followed by batches of keys."""
         # Not `asdict`, which copies 2,048 numbers one by one for 64 hosts: 1.3 ms for each request.
         return [as_array({each.name: getattr(self, each.name) for each in fields(self)}), *keys]
 
@@ -134,11 +134,11 @@ class HostRequest:
 
 @dataclass(frozen=True)
 class HostExpanded:
-    """What a host says after a round, of all so far: how many keys it expanded, and how long with how many threads.
+    """The figures of a host after a round, for all rounds so far: `size` keys expanded in `seconds` by `threads`.
 
     `sent` counts its messages to each host in this attempt; `bytes` are those of all messages; `flow` is that of all
-    moves. `finished` says whether all its keys are expanded, and `round` is the number of rounds: 0 where the host
-    cannot go back to the round that it was asked for. `within` is the digest of what it has of the base run.
+    moves. `finished` is true if all its keys are expanded. `round` is the number of rounds, or 0 if the host cannot go
+    back to the requested one. `within` is the digest of its part of the base run.
     """
 
     size: int
@@ -174,11 +174,11 @@ class HostChecked:
 
 @dataclass(frozen=True)
 class HostMerged:
-    """What a host says of its part of a layer, which is committed.
+    """The figures of a host's committed part of a layer.
 
-    `spilled` are the bytes that it had on disk meanwhile, `received` those of messages, for which it `waited` so many
-    of the `seconds` that it took. `sizes` has the size of each own range, in order; it is empty where some were merged
-    in an earlier attempt.
+    `spilled` counts bytes of spill files, `received` bytes of messages. Merging took `seconds`, of which the host
+    `waited` some for messages. `sizes` has the size of each own range, in order; it is empty if an earlier attempt
+    merged some.
     """
 
     size: int
@@ -200,12 +200,12 @@ class HostMerged:
 
 @lru_cache(maxsize=4)
 def _unpacked(packed: bytes, layout: str) -> Partition:
-    """A run has the same ranges in all its requests, and their table takes a while to make."""
+    """Return the partition of a run, which all its requests share and which takes a while to unpack."""
     return Partition.unpack(packed, LAYOUTS[layout])
 
 
 def as_array(fields: dict[str, Any]) -> Array:
-    """A map as an array."""
+    """Return a map as an array."""
     return np.frombuffer(msgpack.packb(fields, use_bin_type=True), dtype=np.uint8)
 
 
@@ -221,7 +221,7 @@ def of_array(array: Array) -> dict[str, Any]:
 
 
 def read_answer(kind: type[_Answer], array: Array) -> _Answer:
-    """An answer that is a map; `PayloadError` for anything else."""
+    """Read an answer that is a map; `PayloadError` for anything else."""
     try:
         return kind(**all_fields(kind, of_array(array)))
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The own part of one layer in the making: expanded in rounds, each made durable where there are several; then merged.
+"""The own part of one layer in the making: expanded in rounds, each durable if there are several, then merged.
 
     round: own keys from where the last one ended, for some seconds -> successors: in own ranges held, or spilled
                                                                     -> all others: outbox -> inbox of their host
@@ -12,12 +12,11 @@ may be the one before a host's own last: so two marks are kept, and going back c
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
-from hakoiri.storage.layers.readers import Source
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
@@ -25,15 +24,17 @@ from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
-from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.exchange.step import HeldKeys, RangeStep
+from hakoiri.worker.exchange.step import HeldKeys
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
-from hakoiri.worker.hosts.wire import Inbox, Link, Outbox
+from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import MergedRange
 from hakoiri.worker.transport.depots import Depots
+
+if TYPE_CHECKING:
+    from hakoiri.worker.hosts.layers import PartLayers
 
 #: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
 #: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times.
@@ -43,9 +44,9 @@ PARTS = 4
 
 @dataclass(frozen=True)
 class RoundMark(Partial):
-    """How far the layer is after so many rounds, which took `seconds`, `sent` bytes and `received` some.
+    """The progress of the layer after `round` rounds, which took `seconds`, and bytes `sent` and `received`.
 
-    `begun` has for each range what of it is expanded, all below this key; both as text, the keys as hexadecimal.
+    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal.
     """
 
     round: int = 0
@@ -56,27 +57,9 @@ class RoundMark(Partial):
 
 
 def kept_mark(store: RunStore, depth: Depth, number: int) -> RoundMark | None:
-    """The mark of a round of layer `depth`, if it was kept."""
+    """Return the mark of a round of layer `depth`; ``None`` if it was not kept."""
     marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {"marks": []})["marks"]]
     return next((mark for mark in marks if mark and (mark.depth, mark.round) == (depth, number)), None)
-
-
-class StepPart(Protocol):
-    """What a step needs of the part of the run that it belongs to."""
-
-    store: RunStore
-    shares: Shares
-    depots: Depots
-    #: The link to other hosts, as it was in the last layer.
-    link: Link
-
-    within: Within | None
-
-    def source(self, depth: Depth) -> Source:
-        """The own keys that are expanded for layer `depth`."""
-
-    def step_of(self, exchange: Exchange, depth: Depth, rules: Puzzle | None) -> RangeStep:
-        """The step that makes layer `depth` in the ranges of `exchange`, or makes it again by `rules`."""
 
 
 class HostStep:
@@ -87,14 +70,15 @@ class HostStep:
     """
 
     def __init__(
-        self, part: StepPart, request: HostRequest, session: str, mark: RoundMark, rules: Puzzle | None = None
+        self, part: "PartLayers", depots: Depots, request: HostRequest, session: str, mark: RoundMark,
+        rules: Puzzle | None = None,
     ) -> None:  # fmt: skip
         self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
         self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
-        mail, mine = Mail(part.depots, request, session), request.mine
+        mail, mine = Mail(depots, request, session), request.mine
         owner_of, compresses = request.owners.__getitem__, part.link.compresses
         self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
@@ -114,7 +98,7 @@ class HostStep:
         self._before = mark.received
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
-        """Whether a request goes on with this attempt, after as many rounds."""
+        """Return whether a request continues this attempt, after as many rounds."""
         mine = self._session, self._request.depth, self._request.attempt, self.mark.round
         return mine == (session, request.depth, request.attempt, request.round)
 
@@ -153,7 +137,7 @@ class HostStep:
         self._ranges.send_away()
 
     def told(self) -> HostExpanded:
-        """The figures of all rounds so far."""
+        """Return the figures of all rounds so far."""
         mark = self.mark
         return HostExpanded(
             mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
@@ -170,9 +154,9 @@ class HostStep:
         self._store.commit(self._store.state)
 
     def merge(self, expected: list[int], seconds: float) -> tuple[HostMerged, list[Keys] | None]:
-        """Merge all, with commits every so many seconds; the figures of the layer here, and its keys if they fit.
+        """Merge all, with commits every so many seconds; return the figures of the own part, and its keys if they fit.
 
-        What was merged last is staged in the end, not committed.
+        The last ranges are staged at the end, not committed.
         """
         began = monotonic()
         self._await(expected)
@@ -199,7 +183,7 @@ class HostStep:
         return told, held.pieces
 
     def compare(self, expected: list[int]) -> HostMerged:
-        """The figures of the layer as it would be merged."""
+        """Return the figures of the layer as it would be merged."""
         began = monotonic()
         self._await(expected)
         for pieces in self._ranges.merge(0, lambda: False):
@@ -217,7 +201,7 @@ class HostStep:
 
     @property
     def _within(self) -> Within | None:
-        """What the layer lies within; layer 0 of goal distances does anyway."""
+        """The configurations that the layer is filtered by; layer 0 of goal distances needs no filter."""
         return self._part.within if self.mark.depth else None
 
     @property

@@ -84,11 +84,11 @@ class Outbox:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all messages that are full are sent."""
+        """True if all full messages are sent."""
         return not self._queue.unfinished_tasks
 
     def put(self, number: int, coded: Coded) -> None:
-        """Take in blocks of a range, from any thread; waits while too many messages do."""
+        """Add blocks of a range, from any thread; wait while too many messages wait."""
         owner = self._owner_of(number)
         with self._lock:
             self._parts[owner].append((number, coded))
@@ -97,7 +97,7 @@ class Outbox:
                 self._post(owner)
 
     def flush(self) -> None:
-        """Return when everything is sent. Nobody may put anything meanwhile."""
+        """Return when everything is sent. No thread may call `put` meanwhile."""
         hosts = len(self._parts)
         # Each host begins with the one after it: if all began with the first, its link would have to carry everything.
         for owner in ((self._me + step) % hosts for step in range(hosts)):
@@ -192,7 +192,7 @@ class Inbox:
                     raise PayloadError(f"{count} messages of other hosts have not come")
 
     def close(self) -> None:
-        """Take in no more, from the return on; the thread ends in a moment."""
+        """Accept no more messages from the return on; the thread ends in a moment."""
         with self._taking:
             self._closed = True
 
@@ -260,7 +260,7 @@ def _split_ranges(
     ranges: NDArray[np.int64], firsts: NDArray[np.unsignedinteger], counts: NDArray[np.int64],
     lengths: NDArray[np.int64], data: NDArray[np.uint8], layout: Layout,
 ) -> list[tuple[int, Coded]]:  # fmt: skip
-    """The blocks of each range, as arrays bring them; `PayloadError` where these do not fit together."""
+    """Return the blocks of each range; `PayloadError` if the arrays do not fit together."""
     numbers = (ranges, counts, lengths)
     sized = all(each.dtype == np.int64 and each.shape == (len(firsts),) for each in numbers)
     if not sized or not layout.holds(firsts) or data.dtype != np.uint8 or data.ndim != 1:

@@ -1,7 +1,7 @@
-"""The part of a finished run whose goal distances are made: what this host has of its configurations, and their moves.
+"""The own configurations of a finished run, and the moves by which its goal distances are made.
 
-Layer 0 of goal distances are the goals among these configurations, and the next layers what leads to the last one, as
-far as it is among them. Both runs have the same ranges at the same hosts, so that each host looks at its own alone.
+Layer 0 of goal distances holds the goals among these configurations. Each next layer holds those that lead to the last
+one. Both runs have the same ranges at the same hosts, so each host reads only its own configurations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,10 +26,10 @@ _TOGETHER = 64
 
 
 class Within:
-    """What a host has of a finished run in its ranges, held in memory up to so many bytes.
+    """The configurations of a finished run in a host's ranges, in memory if they fit `most_bytes`.
 
-    `stores` are that of its part of the run and that of its copies, which may be missing. Attributes: `size`; `digest`,
-    that of all these configurations.
+    `stores` are those of its part of the run and of its copies, which may be missing. Attributes: `size`; `digest` of
+    all these configurations.
     """
 
     def __init__(self, stores: Sequence[RunStore], request: HostRequest, most_bytes: int) -> None:
@@ -42,15 +42,15 @@ class Within:
         self._held = self._read([request.cuts.bounds(number) for number in sorted(self.mine)], most_bytes)
 
     def between(self, low: Key, high: Key) -> Iterable[Keys]:
-        """The keys with low <= key < high, increasing within each batch."""
+        """Return the keys with low <= key < high, increasing within each batch."""
         return self._stored.between(low, high) if self._held is None else self._held.between(low, high)
 
     def sample(self) -> Keys:
-        """Some keys; each batch of them sorted."""
+        """Return some keys; each batch of them is sorted."""
         return self._stored.sample() if self._held is None else self._held.sample()
 
     def _read(self, bounds: list[tuple[Key, Key]], most_bytes: int) -> HeldLayer | None:
-        """Add up all keys; return them if they fit."""
+        """Count and digest all keys; return them if they fit."""
         pieces, lanes = list[Keys](), NOTHING
         for keys in self._pieces(bounds):
             self.size, lanes = self.size + len(keys), add_lanes(lanes, lanes_of(keys))
@@ -63,7 +63,7 @@ class Within:
         return HeldLayer(pieces) if most_bytes >= 0 else None
 
     def _pieces(self, bounds: list[tuple[Key, Key]]) -> Iterator[Keys]:
-        """All keys in these bounds, increasing; what was moved may be an own range and a copy at once."""
+        """Yield all keys in these bounds, increasing; a range that was moved may be an own one and a copy at once."""
         cuts = {*self._firsts[_TOGETHER::_TOGETHER]}
         for low, high in bounds:
             for begin, end in pairwise([low, *sorted(cut for cut in cuts if low < cut < high), high]):
@@ -72,7 +72,7 @@ class Within:
 
 
 class _Goals(Backwards):
-    """Leads from each goal to itself, and from nothing else anywhere."""
+    """Moves from each goal to itself, and no others."""
 
     def expand(self, keys: Keys) -> Expansion:
         goals = self.is_goal(keys)
@@ -83,7 +83,7 @@ class _Goals(Backwards):
 
 
 def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
-    """The moves by which layer `depth` of goal distances is made; `TaskError` if the puzzle has none backwards."""
+    """Return the moves that make layer `depth` of goal distances; `TaskError` for a puzzle without moves backwards."""
     if not isinstance(puzzle, Reversible):
         raise TaskError(f"{puzzle.name} knows no moves backwards")
     return Backwards(puzzle) if depth else _Goals(puzzle)

@@ -117,7 +117,7 @@ def _cell(keys: Keys, index: int, base: int, shift: int, most: int) -> int:
 
 @jit
 def _is_below(keys: Keys, index: int, table: NDArray[np.int64], place: int) -> bool:
-    """Whether a key is less than the cut whose words begin at a place of the table."""
+    """Return whether a key is less than the cut whose words begin at a place of the table."""
     if keys.ndim == 1:
         return bool(np.uint64(keys[index]) < np.uint64(table[place]))
     for word in range(keys.shape[1]):

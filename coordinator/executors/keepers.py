@@ -1,0 +1,109 @@
+"""The hosts that keep one run: requests to all of them, or to those that keep some keys."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, pairwise
+from typing import Any
+
+import numpy as np
+
+from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
+from hakoiri.puzzles.errors import Hint
+from hakoiri.puzzles.keys.layout import Keys, layout_of
+from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.storage.errors import ElsewhereError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, all_fields
+from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.connection import HostBeat
+from hakoiri.worker.transport.depots import MAIN, depot_number
+
+
+class Keepers:
+    """The hosts that keep the run of `store`, with the ranges of `range_map`.
+
+    Attribute `base`: the run whose configurations have goal distances, with the same ranges at the same hosts.
+    """
+
+    def __init__(self, store: RunStore, pool: HostPool, range_map: RangeMap, base: RunStore | None = None) -> None:
+        self.pool, self.range_map, self.base, self._store = pool, range_map, base, store
+        self._attempts = count(1)
+
+    @classmethod
+    def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
+        """Return the hosts that the run names."""
+        fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
+        return cls(store, pool, RangeMap(**all_fields(RangeMap, fields)), base)
+
+    def next_attempt(self) -> int:
+        """Return the number of a new attempt at joint work."""
+        return next(self._attempts)
+
+    def ask(
+        self, task: str, depth: Depth, fields: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: Callable[[str], Sequence[Keys]] = lambda host: (), waits: bool = True,
+    ) -> dict[str, list[Array]]:  # fmt: skip
+        """Send a request to all hosts, or to those in `fields` with these fields; return their answers by host.
+
+        `keys` gives the arrays that go with each request. If it `waits`, it waits for a host that is away. Otherwise it
+        leaves that host out if others have copies, else raises `ElsewhereError`. Raises as `HostPool.ask`.
+        """
+        range_map = self.range_map
+        living = self.pool.await_all(range_map.hosts, range_map.dispensable()) if waits else self._require_living()
+        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
+        if fields is not None and (away := fields.keys() - living.keys()):
+            raise self._away(away)
+        depots = [depot_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
+        request = HostRequest(
+            manifest, range_map.hosts, 0, depots, range_map.partition, range_map.owners, depth, memory=self.pool.memory,
+            copies=range_map.copies, base=base,
+        )  # fmt: skip
+        asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
+        requests = {
+            host: replace(request, me=range_map.hosts.index(host), **more).arrays(*keys(host))
+            for host, more in asked.items()
+        }
+        return self.pool.ask(task, requests, living)
+
+    def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
+        """Return by host the places of those of some increasing `keys` that are in its ranges.
+
+        Of a range whose host is not among the `living` the host with its copy counts.
+        """
+        range_map, layout = self.range_map, layout_of(keys)
+        cuts = layout.pack(Partition.unpack(range_map.partition, layout).cuts)
+        places = dict[str, list[np.ndarray]]()
+        for number, (begin, end) in enumerate(pairwise([0, *lower_bounds(keys, cuts).tolist(), len(keys)])):
+            owner, copy = range_map.hosts[range_map.owners[number]], range_map.copy_of(number)
+            host = owner if owner in living or copy == NOBODY else range_map.hosts[copy]
+            if begin < end:
+                places.setdefault(host, []).append(np.arange(begin, end))
+        return {host: np.concatenate(mine) for host, mine in places.items()}
+
+    def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
+        """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""
+        others = [host for host in hosts if host not in self.range_map.hosts]
+        everybody = Keepers(self._store, self.pool, replace(self.range_map, hosts=[*self.range_map.hosts, *others]))
+        everybody.ask("host-leave", 0, {host: {} for host in hosts}, waits=waits)
+
+    def _require_living(self) -> dict[str, HostBeat]:
+        """Return the living hosts; `ElsewhereError` unless they have every range, or a copy of it."""
+        living, range_map = self.pool.living(), self.range_map
+        missing = [place for place, host in enumerate(range_map.hosts) if host not in living]
+        owned = [number for number, owner in enumerate(range_map.owners) if owner in missing]
+        if any(range_map.copy_of(number) in (NOBODY, *missing) for number in owned):
+            raise self._away([range_map.hosts[place] for place in missing])
+        return living
+
+    def _away(self, hosts: Collection[str]) -> ElsewhereError:
+        text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
+        return ElsewhereError(text, Hint("host", "DIR"))
+
+
+def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:
+    """Return the manifest that identifies a run at hosts; an empty one without a run."""
+    return {} if store is None else {**store.manifest.as_dict(), "settings": {}}

@@ -1,0 +1,108 @@
+"""The layers of one host's part of a run, as a step reads them: the keys to expand and the known keys."""
+
+from dataclasses import replace
+from time import perf_counter
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.readers import HeldLayer, Layer, Source, StoredLayer
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import CLOSED, CLOSED_KEY, META
+from hakoiri.worker.exchange.closed_set import ClosedSet
+from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.pool import CallingThread, ThreadPool
+from hakoiri.worker.exchange.shares import MERGED_AT_ONCE, Shares
+from hakoiri.worker.exchange.step import RangeStep, SourceSample
+from hakoiri.worker.hosts.step import PARTS, RoundMark
+from hakoiri.worker.hosts.wire import Link
+from hakoiri.worker.hosts.within import Within, moves_within
+
+#: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
+SAMPLED = 2_048
+#: A layer whose own keys take so long to expand is made by one thread: to hand 16 ranges out takes two milliseconds.
+_SHORT_SECONDS = 0.002
+
+
+class PartLayers:
+    """The own keys of each layer in `store`, in memory where they fit.
+
+    Attributes: `link`, the link to other hosts as the last round has shown it; `within`, for goal distances, the
+    configurations that have one.
+    """
+
+    def __init__(self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares) -> None:
+        self.store, self.shares = store, shares
+        self._puzzle, self._threads = puzzle, threads
+        #: The layers of which all keys are in memory.
+        self._held: dict[Depth, Layer] = {}
+        self.link = Link()
+        self.within: Within | None = None
+        #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
+        self._older: ClosedSet | None = None
+        self._older_depth = 0
+
+    def layer(self, depth: Depth) -> Layer:
+        """Return the own keys of a layer."""
+        return self._held.get(depth) or StoredLayer(self.store, depth, self.store.layer_record(depth).size)
+
+    def source(self, depth: Depth) -> Source:
+        """Return the own keys that are expanded for layer `depth`."""
+        return self.layer(depth - 1) if depth or self.within is None else self.within
+
+    def step_of(self, exchange: Exchange, depth: Depth, rules: Puzzle | None) -> RangeStep:
+        """Return the step that makes layer `depth` in the ranges of `exchange`, or makes it again by `rules`.
+
+        It expands a sample of its source to plan.
+        """
+        puzzle = rules or (self._puzzle if self.within is None else moves_within(self._puzzle, depth))
+        # The older keys of a directed puzzle are those of its last layer by now.
+        known = self._known(depth) if rules is None else self._before(depth)
+        source = self.source(depth)
+        keys = source.sample() if source.size else self.store.layout.empty(0)
+        keys, began = keys[:: max(1, len(keys) // SAMPLED)], perf_counter()
+        successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
+        sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
+        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.is_slow else 1)
+        is_short = source.size * sample.seconds_each < _SHORT_SECONDS
+        threads = CallingThread(self._threads.spare) if is_short else self._threads
+        return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
+
+    def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
+        """Commit the own part of a layer, which is the last one then. Its `keys`, if given, stay in memory."""
+        self.store.stage_layer(made.finished(0, None))
+        self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
+        if keys is not None:
+            self._held[made.depth] = HeldLayer(keys)
+        self.store.commit(replace(self.store.state, depth=made.depth))
+
+    def forget(self, depth: Depth = 0) -> None:
+        """Hold no keys of layer `depth` and those after it."""
+        self._held = {each: layer for each, layer in self._held.items() if each < depth}
+
+    def forget_older(self) -> None:
+        """Drop the older keys of a directed puzzle, which belong to other ranges."""
+        self.store.erase(CLOSED)
+        self.store.erase(META, CLOSED_KEY)
+        self._older = None
+
+    def _known(self, depth: Depth) -> list[Layer]:
+        """Return the own keys that layer `depth` must not have, those of the layer before it first."""
+        if not depth:
+            return []
+        if self._puzzle.undirected:
+            return self._before(depth)
+        store = self.store
+        if self._older is None:
+            self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
+            self._older_depth = depth - 1
+        for each in range(self._older_depth, depth - 1):
+            self._older.add(each, self.layer(each))
+        self._older_depth = depth - 1
+        return [self.layer(depth - 1), *self._older.layers()]
+
+    def _before(self, depth: Depth) -> list[Layer]:
+        """Return the layers that share no key with layer `depth`, one by one, the one before it first."""
+        first = max(0, depth - 2) if self._puzzle.undirected else 0
+        return [self.layer(each) for each in range(depth - 1, first - 1, -1)]
