@@ -49,7 +49,7 @@ class Answers:
         self.redis = redis_of_hosts(store, resources.redis)
         try:
             self.puzzle, self.spec = pinned_puzzle(store)
-            self.kind = kind_of(store.manifest.mode)
+            self.kind = kind_of(store.manifest.kind)
         except BaseException:
             store.close()
             raise
@@ -65,7 +65,7 @@ class Answers:
         return self.store.manifest.run
 
     @property
-    def whole(self) -> bool:
+    def is_census(self) -> bool:
         """Return whether this is a census of the whole space, not a search from a start."""
         return not self.kind.from_start
 
@@ -106,7 +106,7 @@ class Answers:
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         self._require_memory_for_all()
-        if self.whole:
+        if self.is_census:
             self.require_components()
             keys = self.store.layer(0)
             return keys, read_labels(self.store, len(keys))
@@ -137,7 +137,7 @@ class Answers:
         """Return whether the start is the only goal of an exhausted run: then depths are goal distances."""
         if self._start_is_the_goal is None and self.exhausted:
             goals = [record.goals for record in self.layer_records()]
-            self._start_is_the_goal = self.puzzle.undirected and not self.whole and goals[0] == sum(goals) == 1
+            self._start_is_the_goal = self.puzzle.undirected and not self.is_census and goals[0] == sum(goals) == 1
         return bool(self._start_is_the_goal)
 
     def _depth_of(self, key: Key) -> Depth:
@@ -153,7 +153,9 @@ class Answers:
         depth, where = self.store.state.depth, "yet"
         if depth >= 0:
             where = f"up to layer {depth}, as far as it went"
-            where += "" if self.whole else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
+            where += (
+                "" if self.is_census else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
+            )
         return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
     def _further(self) -> Hint:
@@ -190,7 +192,7 @@ class Answers:
     @property
     def knows_components(self) -> bool:
         """Return whether the components are known: a census may have been created without them."""
-        return not self.whole or self.store.state.figures.get("components") is not None
+        return not self.is_census or self.store.state.figures.get("components") is not None
 
     def require_components(self) -> None:
         """Raise `UnanswerableError` if the configurations were listed without their components."""
@@ -205,7 +207,7 @@ class Answers:
         if not self.kind.has_graph:
             asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
             raise UnanswerableError(
-                f"run {self.name} is of the kind {self.store.manifest.mode}, which has no graph of moves: no paths, "
+                f"run {self.name} is of the kind {self.store.manifest.kind}, which has no graph of moves: no paths, "
                 "distances or components",
                 Hint("ask", self.name, asks[0]),
             )

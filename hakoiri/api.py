@@ -47,10 +47,10 @@ class Run(MapAnswers):
     """
 
     def __repr__(self) -> str:
-        state, mode = self.store.state, self.store.manifest.mode
+        state, kind = self.store.state, self.store.manifest.kind
         puzzle = " ".join([self.puzzle.name, *(f"{name}={value}" for name, value in self.puzzle.parameters.items())])
         found = f"{state.progress.done:,} {state.progress.unit}"
-        return f"<Run {self.name} of {puzzle}: {mode}, {state.status}, {found}>"
+        return f"<Run {self.name} of {puzzle}: {kind}, {state.status}, {found}>"
 
     def __enter__(self) -> "Run":
         return self
@@ -156,7 +156,7 @@ def census(
     the configurations are listed without components.
     """
     spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
-    return _run_to_end(spec, "whole", plan, data, resources, observer)
+    return _run_to_end(spec, "census", plan, data, resources, observer)
 
 
 def _spec(
@@ -174,10 +174,10 @@ def _admitted(name: str, data: str | os.PathLike[str] | None, puzzle: str | None
 
 
 def _run_to_end(
-    spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
+    spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
     resources: Resources | None, observer: Observer | None,
 ) -> Run:  # fmt: skip
-    directory = make_run(data_directory(data), spec, mode, plan, resources or Resources())
+    directory = make_run(data_directory(data), spec, kind, plan, resources or Resources())
     return _drive_to_end(directory, resources, observer)
 
 

@@ -29,7 +29,7 @@ class ComponentAnswers(PathAnswers):
 
         The components of a directed puzzle have no distances: use `weak_components` and `strong_components`.
         """
-        found = self.weak_components(limit) if self.whole else [self.diameter().record]
+        found = self.weak_components(limit) if self.is_census else [self.diameter().record]
         self._require_undirected()
         return found
 
@@ -38,7 +38,7 @@ class ComponentAnswers(PathAnswers):
         self._require_complete()
         self.require_components()
         key = self.puzzle.parse(configuration)
-        if not self.whole:
+        if not self.is_census:
             self._depth_of(key)
             return 0
         slabs = Slabs(self.store)
@@ -54,7 +54,7 @@ class ComponentAnswers(PathAnswers):
         """
         self._require_complete()
         self.require_components()
-        if self.whole:
+        if self.is_census:
             count = self._components
             return [read_component(self.store, number) for number in range(min(count, limit or count))]
         least = min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
@@ -71,10 +71,10 @@ class ComponentAnswers(PathAnswers):
         self._require_complete()
         self.require_components()
         if not self.puzzle.undirected:
-            weak = self._components if self.whole else 1
+            weak = self._components if self.is_census else 1
             with self._context(control, observer, workers=resources) as context:
                 return strong_components(context, run_keys(context, self.store), weak)
-        count = self._components if self.whole else 1
+        count = self._components if self.is_census else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected(found)
 
@@ -115,7 +115,7 @@ class ComponentAnswers(PathAnswers):
         """Return whether eccentricities, `every` one or the greatest, still need a run of their own."""
         if self.known_diameter(component, every) is not None:
             return False
-        apart = every or not self.whole
+        apart = every or not self.is_census
         return self._policy.way(component, Control(), apart) is Way.RUN
 
     def driven(self, directory: Path, resources: Resources, control: Control | None, observer: Observer | None) -> None:
@@ -134,7 +134,7 @@ class ComponentAnswers(PathAnswers):
 
     def number_of(self, component: int | None) -> int:
         """Return the number of an existing component, by default that of the puzzle's start."""
-        count = self._components if self.whole else 1
+        count = self._components if self.is_census else 1
         number = self.start_component if component is None else component
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
@@ -143,7 +143,7 @@ class ComponentAnswers(PathAnswers):
     @property
     def start_component(self) -> int:
         """The component of the puzzle's start; a search from a start has only one."""
-        known = CensusFigures.of(self.store.state).start_component if self.whole else 0
+        known = CensusFigures.of(self.store.state).start_component if self.is_census else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
     def may_be_symmetry(self, component: int) -> bool:
@@ -152,14 +152,18 @@ class ComponentAnswers(PathAnswers):
 
     @cached_property
     def _policy(self) -> DistancePolicy:
-        moves = CensusFigures.of(self.store.state).moves if self.whole else None
+        moves = CensusFigures.of(self.store.state).moves if self.is_census else None
         return DistancePolicy(self.store, self.puzzle, self.resources.budget(), moves)
 
     def known_diameter(self, component: int, every: bool) -> Diameter | None:
         """Return the known distances of a component: from its run, a census, or this process."""
         if (known := known_of(self.eccentricity_run(component), component, every)) is not None:
             return known
-        if self.whole and not every and (stored := read_diameter(self.store, component)).record.diameter is not None:
+        if (
+            self.is_census
+            and not every
+            and (stored := read_diameter(self.store, component)).record.diameter is not None
+        ):
             return stored
         return self._measured.get((component, every))
 

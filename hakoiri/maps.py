@@ -88,7 +88,7 @@ class MapAnswers(GoalAnswers):
     def mapped_component(self, component: int | None = None) -> int:
         """Return the component that `map` shows; `UnanswerableError` if there is none."""
         self._require_graph()
-        if self.whole:
+        if self.is_census:
             self._require_complete()
             self.require_components()
         self.require_layer(0)
@@ -96,7 +96,7 @@ class MapAnswers(GoalAnswers):
 
     def _shown(self, number: int, context: ComputeContext) -> tuple[int | None, Key, Keys]:
         """Return the size of a component, the origin, and the configurations to show in increasing order."""
-        size, origin, layers = self._explored() if not self.whole else self._counted(number, context)
+        size, origin, layers = self._explored() if not self.is_census else self._counted(number, context)
         keys = np.concatenate(layers)
         return size, origin, keys[order_of(keys)]
 

@@ -133,7 +133,7 @@ class PathAnswers(Answers):
             )
 
     def _is_start(self, origin: Key) -> bool:
-        return not self.whole and origin == self.puzzle.start
+        return not self.is_census and origin == self.puzzle.start
 
     def _ends_from_start(self, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
         """Return the layer in which paths from the start end, and their ends, in increasing batches."""

@@ -194,8 +194,8 @@ def check_runs() -> None:
     kill_during("killed")
     status, path = hakoiri("status", "killed"), hakoiri("path", "killed")
     check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
-    check(len(status["places"]["kept"]["hosts"]) == HOSTS, f"it is not at all hosts: {status['places']}")
-    check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not made by hosts: {status['places']}")
+    check(len(status["work_log"]["kept"]["hosts"]) == HOSTS, f"it is not at all hosts: {status['work_log']}")
+    check(status["work_log"]["layers"]["small"]["layers"] <= 1, f"layers were not made by hosts: {status['work_log']}")
     hakoiri("collect", "killed")
     stop_hosts()
     check(hakoiri("path", "killed") == path, "the path differs when the run is at home")
@@ -204,7 +204,7 @@ def check_runs() -> None:
     status, components = hakoiri("status", "whole"), hakoiri("components", "whole")["components"]
     found = (status["configurations"], len(components))
     check(found == WHOLE, f"the whole space: {found}")
-    check(bool(status["places"]["hosts"]), f"workers did no chunks: {status['places']}")
+    check(bool(status["work_log"]["hosts"]), f"workers did no chunks: {status['work_log']}")
 
 
 def main() -> None:

@@ -89,7 +89,7 @@ def certify(
 
 def certificate_of(store: RunStore) -> Certificate:
     """Return the certificate of a run by layers; `UnanswerableError` for another kind or an unfinished run."""
-    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.mode)
+    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
     if not by_layers or spec.digest or spec.merge_mirrors:
         what = "a start of a built-in puzzle leads to, no mirror images merged"

@@ -15,7 +15,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.worker.layers.kernels import merge
 
-MODE = "hardest"
+KIND = "hardest"
 #: The option of a puzzle that says what is one move.
 METRIC = "metric"
 #: In place of a distance: no goal can be reached, or the run has not found the configuration.
@@ -32,7 +32,7 @@ def distances_run(run: RunStore, puzzle: Puzzle, metric: str = "") -> Derived:
         spec = replace(spec, options={**spec.options, METRIC: metric})
         # As a run of it pins them.
         spec = replace(spec, options=dict(spec.build().parameters))
-    return Derived(run, puzzle, MODE, spec)
+    return Derived(run, puzzle, KIND, spec)
 
 
 class GoalDistances:

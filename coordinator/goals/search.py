@@ -94,7 +94,7 @@ class GoalSearch(LayeredSearch):
         All of an undirected search hang together, so the goals of one reach all of it. Where the whole space is known
         nothing can be outside, and of a directed puzzle only what is inside was looked at.
         """
-        if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.mode).from_start):
+        if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.kind).from_start):
             return
         if _all_of(self.store) != _all_of(self._base):
             raise ContradictionError(

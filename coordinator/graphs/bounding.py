@@ -29,7 +29,7 @@ from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
-MODE = "eccentricities"
+KIND = "eccentricities"
 #: The interval between commits in seconds, unless they take more than this part of the time.
 _KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
 #: The most open intervals in a state, and rows of a table.
@@ -53,7 +53,7 @@ class EccentricityFigures(Figures):
 
 def eccentricity_run(run: RunStore, puzzle: Puzzle, component: int) -> Derived:
     """Return the run of a component's eccentricities; its limit `every` requests all, else only the greatest."""
-    return Derived(run, puzzle, MODE, component=component)
+    return Derived(run, puzzle, KIND, component=component)
 
 
 def bounds_of(derived: Derived) -> dict[str, Array]:

@@ -155,7 +155,7 @@ class DistancePolicy:
 def component_keys(context: ComputeContext, run: RunStore, component: int) -> Keys:
     """Return the configurations of a component of a finished run, in order; `UnanswerableError` if it has none."""
     keys = run.layout.empty(0)
-    if kind_of(run.manifest.mode).from_start:
+    if kind_of(run.manifest.kind).from_start:
         keys = keys if component else run_keys(context, run)
     elif run.names(COMPONENTS, number_key(component)):
         size = read_component(run, component).size

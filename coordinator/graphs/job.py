@@ -23,7 +23,7 @@ from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 _LARGEST_SHOWN = 6
 
 
-class Whole(Job):
+class CensusJob(Job):
     """A census of all configurations of a puzzle."""
 
     has_graph = True

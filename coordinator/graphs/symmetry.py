@@ -91,7 +91,7 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
     puzzle, found = context.puzzle, list[_Reach]()
     for kind in kinds.values():
         _check_alike(puzzle, kind)
-    own = puzzle.orbits(puzzle.keys([puzzle.start])) if kind_of(store.manifest.mode).from_start else None
+    own = puzzle.orbits(puzzle.keys([puzzle.start])) if kind_of(store.manifest.kind).from_start else None
     for number, kind in kinds.items():
         if own is not None and number == int(own[0]):
             found.append(_reach(store, puzzle.start, kind))

@@ -33,15 +33,15 @@ class Derived:
     `spec` is the puzzle if its options differ from those of the run.
     """
 
-    def __init__(self, run: RunStore, puzzle: Puzzle, mode: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
+    def __init__(self, run: RunStore, puzzle: Puzzle, kind: str, spec: PuzzleSpec | None = None, **plan: Any) -> None:
         # If the run was collected from its hosts, its derived runs need no hosts either.
-        hosted = run.keepers() and kind_of(mode).by_hosts(puzzle)
+        hosted = run.keepers() and kind_of(kind).by_hosts(puzzle)
         self._settings = {
             name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")
         }
-        self._mode, self._plan = mode, plan_for(run) | plan
+        self._kind, self._plan = kind, plan_for(run) | plan
         self._spec = spec or PuzzleSpec.from_dict(run.manifest.puzzle)
-        self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, mode, self._plan)
+        self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, kind, self._plan)
 
     def make(self, resources: Resources, queued: bool = False, **limits: Any) -> Path:
         """Create the run if it does not exist; return its directory. `RunHeldError` if a process drives it.
@@ -51,7 +51,7 @@ class Derived:
         # Without hosts there are no copies.
         settings = {name: value for name, value in self._settings.items() if resources.hosts != -1 or name != "copies"}
         resources = resources.over(settings)
-        return make_run(self.directory.parent, self._spec, self._mode, self._plan, resources, queued, limits)
+        return make_run(self.directory.parent, self._spec, self._kind, self._plan, resources, queued, limits)
 
     @contextmanager
     def opened(self) -> Iterator[RunStore | None]:

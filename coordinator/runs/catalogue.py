@@ -51,7 +51,7 @@ DAMAGED, ANOTHER_FORMAT = "damaged", "another format"
 #: All statuses of runs.
 STATUSES: tuple[str, ...] = (*get_args(Status), DAMAGED, ANOTHER_FORMAT)
 #: The fields of a manifest that determine the result of the run.
-_WORK = ("puzzle", "puzzle_version", "layout", "mode", "plan")
+_WORK = ("puzzle", "puzzle_version", "layout", "kind", "plan")
 
 
 @dataclass(frozen=True)

@@ -31,40 +31,40 @@ from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
 
 
 def make_run(
-    data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
+    data: Path, spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], resources: Resources,
     queued: bool = False, limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
     """Plan a run (`plan_run`) and create it (`make_planned`); return its directory."""
-    return make_planned(data, plan_run(data, spec, mode, plan, resources), queued, limits)
+    return make_planned(data, plan_run(data, spec, kind, plan, resources), queued, limits)
 
 
 def plan_run(
-    data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
+    data: Path, spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], resources: Resources,
     name: str | None = None,
 ) -> Manifest:  # fmt: skip
     """Return the manifest of a new run, its puzzle, options and plan checked. Nothing is written.
 
-    `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
+    `kind` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
     terms. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
     """
-    mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
-    kind = kind_of(mode)
-    puzzle, kept = kind.validate(spec, plan), resources.lasting()
+    kind = kind or usual_kind(puzzle_class(spec.name, spec.digest))
+    job = kind_of(kind)
+    puzzle, kept = job.validate(spec, plan), resources.lasting()
     if spec.digest:
         try_out(puzzle)
     start = spec.start
-    if kind.from_start or start is not None:
+    if job.from_start or start is not None:
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
         # is the user's own start, not the least of its images.
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
-    pinned = replace(spec, options=kind.identity(puzzle), start=start)
-    if kind.named_by_plan:
-        run = name_of_plan(pinned, puzzle, mode, plan)
+    pinned = replace(spec, options=job.identity(puzzle), start=start)
+    if job.named_by_plan:
+        run = name_of_plan(pinned, puzzle, kind, plan)
     else:
         run = new_run_name(data, puzzle.name) if name is None else free_name(data, name)
     return Manifest(
         FORMAT_VERSION, run, local_time(), pinned.as_dict(), puzzle.version, puzzle.layout.name,
-        mode, plan, kept,
+        kind, plan, kept,
     )  # fmt: skip
 
 
@@ -74,36 +74,36 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
     If its kind is `named_by_plan` and the run exists, it is resumed with the new `limits`, which are in the kind's own
     terms. `RunHeldError` if a process drives it.
     """
-    run, kind, spec = manifest.run, kind_of(manifest.mode), PuzzleSpec.from_dict(manifest.puzzle)
+    run, job, spec = manifest.run, kind_of(manifest.kind), PuzzleSpec.from_dict(manifest.puzzle)
     refuse_network_file_system(data)
     if spec.digest:
         remember(spec.digest, known(spec.name, spec.digest).path)
     if not (data / run / DATA_FILE).exists():
         try:
-            return create_run(data, manifest, queued, kind.figures().as_dict(), limits)
+            return create_run(data, manifest, queued, job.figures().as_dict(), limits)
         except StorageError:
             # Another process may have been faster.
-            if not kind.named_by_plan or not (data / run / DATA_FILE).exists():
+            if not job.named_by_plan or not (data / run / DATA_FILE).exists():
                 raise
-    return _go_on(data / run, manifest, kind, limits or {}, queued)
+    return _go_on(data / run, manifest, job, limits or {}, queued)
 
 
-def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, mode: str, plan: Mapping[str, Any]) -> str:
+def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, kind: str, plan: Mapping[str, Any]) -> str:
     """Return a name like other runs', but with six hexadecimal digits that follow from the run's identity."""
-    identity = json.dumps([spec.as_dict(), puzzle.version, mode, plan], sort_keys=True)
+    identity = json.dumps([spec.as_dict(), puzzle.version, kind, plan], sort_keys=True)
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
 
 
-def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping[str, Any], queued: bool) -> Path:
+def _go_on(directory: Path, manifest: Manifest, job: type[Job], limits: Mapping[str, Any], queued: bool) -> Path:
     """Queue an existing run again with other limits; `RunHeldError` if a process drives it."""
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
         there = ledger.manifest
-        for what in ("puzzle", "puzzle_version", "mode", "plan"):
+        for what in ("puzzle", "puzzle_version", "kind", "plan"):
             if getattr(there, what) != getattr(manifest, what):
                 text = f"run {there.run} has another {what.replace('_', ' ')} by the same name"
                 raise MismatchError(text, Hint("change", "data"))
         waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
-        ledger.stage_limits(kind.merge_limits(limits, ledger.state, waiting))
+        ledger.stage_limits(job.merge_limits(limits, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
         if queued:
             open_inside(directory, QUEUED_FILE, "a").close()
@@ -122,7 +122,7 @@ def _text_of_start(puzzle: Puzzle) -> str:
 def open_job(store: RunStore) -> Job:
     """Return the job of a run, by its manifest; raises as `pinned_puzzle` does."""
     puzzle, _ = pinned_puzzle(store)
-    return kind_of(store.manifest.mode)(store, puzzle)
+    return kind_of(store.manifest.kind)(store, puzzle)
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
@@ -135,7 +135,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
         raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.hints) from error
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
-        ("the parameters", dict(spec.options), kind_of(manifest.mode).identity(puzzle)),
+        ("the parameters", dict(spec.options), kind_of(manifest.kind).identity(puzzle)),
         ("the key layout", manifest.layout, puzzle.layout.name),
     ):
         if pinned != here:

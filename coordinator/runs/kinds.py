@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
     from hakoiri.puzzles.contract import Puzzle
 
-#: The mode of a manifest -> module and class. Imported on demand: lists of runs need neither numpy nor numba.
+#: The kind of run in a manifest -> module and class. Imported on demand: lists of runs need neither numpy nor numba.
 KINDS: dict[str, tuple[str, str]] = {
     "explore": ("hakoiri.coordinator.layers.job", "Explore"),
-    "whole": ("hakoiri.coordinator.graphs.job", "Whole"),
+    "census": ("hakoiri.coordinator.graphs.job", "CensusJob"),
     "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
     "study": ("hakoiri.coordinator.deals.study", "StudyDeals"),
     "hardest": ("hakoiri.coordinator.goals.job", "HardestJob"),
@@ -24,12 +24,12 @@ KINDS: dict[str, tuple[str, str]] = {
 }
 
 
-def kind_of(mode: str) -> "type[Job]":
+def kind_of(name: str) -> "type[Job]":
     """Return the class of a kind of run; `UnknownRunError` for an unknown one."""
-    if mode not in KINDS:
-        raise UnknownRunError(f"there is no kind of run {mode!r}; known kinds: {', '.join(KINDS)}")
-    module, name = KINDS[mode]
-    found: type[Job] = getattr(import_module(module), name)
+    if name not in KINDS:
+        raise UnknownRunError(f"there is no kind of run {name!r}; known kinds: {', '.join(KINDS)}")
+    module, job = KINDS[name]
+    found: type[Job] = getattr(import_module(module), job)
     return found
 
 

@@ -33,7 +33,7 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "run": manifest.run,
         "puzzle": spec.name,
         "parameters": dict(spec.options),
-        "mode": manifest.mode,
+        "kind": manifest.kind,
         # If the board is larger than keys can be, the start is in the plan.
         "start": spec.start if manifest.plan.get("board") is None else None,
         "merge_mirrors": spec.merge_mirrors,

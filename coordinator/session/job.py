@@ -177,7 +177,7 @@ class Job(ABC):
 
     def best_play(self, budget: Budget) -> Play:
         """Return the best play known; `UnanswerableError` if there are none, `OverBudgetError` if out of memory."""
-        raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.mode}: no plays")
+        raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.kind}: no plays")
 
     def questions(self) -> list[str]:
         """Return what the complete run answers: ``path``, ``diameter``, ``strong components``, ``solutions``."""

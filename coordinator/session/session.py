@@ -229,7 +229,7 @@ class Session:
         self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = context.control, context.observer
         self.work_log = context.executor.work_log
-        self.work_log.go_on(store.state.places)
+        self.work_log.go_on(store.state.work_log)
         self._progress = store.state.progress
         self._counted = self._committed = time.monotonic()
 
@@ -261,8 +261,9 @@ class Session:
     def commit(self, state: State) -> State:
         """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""
         now = time.monotonic()
-        seconds, places = state.seconds + now - self._counted, self.work_log.as_dict()
-        self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places, lost_sessions=0))
+        seconds, work_log = state.seconds + now - self._counted, self.work_log.as_dict()
+        state = replace(state, seconds=seconds, progress=self._progress, work_log=work_log, lost_sessions=0)
+        self.store.commit(state)
         self._counted, self._committed = now, time.monotonic()
         return self.store.state
 

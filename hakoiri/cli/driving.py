@@ -106,7 +106,7 @@ def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
 
 
 def start_run(
-    asked: "Request", mode: str | None, work: "Driving", *, queue: bool = False, finish: Finish | None = None,
+    asked: "Request", kind: str | None, work: "Driving", *, queue: bool = False, finish: Finish | None = None,
     name: str | None = None, reuse: bool = False, wide: bool = False,
 ) -> None:  # fmt: skip
     """Create a run (`coordinator.runs.create`), and drive it here or queue it for a coordinator.
@@ -119,9 +119,9 @@ def start_run(
 
     if reuse and name is not None:
         raise PuzzleError("--name goes with no --reuse, which may take a run that has a name: leave one of them out")
-    again, where = mode is not None and kind_of(mode).named_by_plan, data_directory(work.data)
+    again, where = kind is not None and kind_of(kind).named_by_plan, data_directory(work.data)
     resources = work.resources
-    manifest = plan_run(where, asked.spec, mode, asked.plan, resources, name)
+    manifest = plan_run(where, asked.spec, kind, asked.plan, resources, name)
     twin = None if again else finished_twin(where, manifest)
     if twin is not None:
         if reuse:

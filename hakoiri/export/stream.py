@@ -65,7 +65,7 @@ class Stream:
     @property
     def label(self) -> str:
         """The meaning of `Rows.labels`."""
-        return "component" if self.run.whole else "depth"
+        return "component" if self.run.is_census else "depth"
 
     def rows(self, doing: str = "writing configurations") -> Iterator[Rows]:
         """Yield all configurations, strictly increasing."""
@@ -118,7 +118,7 @@ class Stream:
         for depth in layers:
             store.require_whole(depth)
         firsts = sorted(key for depth in layers for key in store.first_keys(depth))
-        components, done = read_labels(store, self.count) if self.run.whole else None, 0
+        components, done = read_labels(store, self.count) if self.run.is_census else None, 0
         for low, high in pairwise([*firsts[::_BLOCKS], self.puzzle.layout.greatest + 1]):
             parts = [store.slice(depth, low, high) for depth in layers]
             keys = np.concatenate(parts)

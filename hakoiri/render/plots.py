@@ -37,7 +37,7 @@ def plot_layers(run: Run, target: Path) -> None:
         return
     with drawn_into(target, (9, 4.5)) as figure:
         axes = figure.add_subplot()
-        if run.whole and not isinstance(run.puzzle, Placements):
+        if run.is_census and not isinstance(run.puzzle, Placements):
             _draw_components(axes, run)
         else:
             _draw_layers(axes, run)

@@ -8,7 +8,7 @@ from hakoiri.hints import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
 #: Fields that a list shows in other columns.
-_NOT_DETAILS = {"run", "puzzle", "parameters", "mode", "start", "created"}
+_NOT_DETAILS = {"run", "puzzle", "parameters", "kind", "start", "created"}
 #: Endings of versions and digests, which pin a plan but do not interest a reader.
 _PINS = ("_version", "_digest")
 #: The counts of a host that keeps ranges, in bytes.
@@ -25,7 +25,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
     """Return the status of a run: the JSON of `status`, and a row of that of `runs`."""
     state = found.state
     # A damaged run has no manifest.
-    known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
+    known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "kind": "", "created": ""}
     return known | {
         "details": _details(known),
         "status": found.status,
@@ -40,13 +40,13 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "keepers": list(found.keepers),
         # Filled in by callers that query Redis.
         "away": None,
-        "places": places_row(state.places),
+        "work_log": work_log_row(state.work_log),
     }
 
 
 def _details(known: Mapping[str, Any]) -> str:
     """Return what a run was begun with on one line: options, start, goal and plan, long values cut."""
-    if not known.get("mode"):
+    if not known.get("kind"):
         return ""
     start = {} if known["start"] is None else {"from": known["start"]}
     plan = {name: value for name, value in known.items() if name not in _NOT_DETAILS and not name.endswith(_PINS)}
@@ -62,42 +62,42 @@ def _detail(name: str, value: Any) -> str:
     )
 
 
-def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
+def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the counts of a run's work; ``None`` if threads of one process did all, whose host is ``None``.
 
     Also ``None`` if the stored counts are malformed.
     """
-    if not places:
+    if not work_log:
         return None
     try:
         layers = {
             str(maker): {"layers": int(number), "configurations": int(size)}
-            for maker, (number, size) in places["layers"].items()
+            for maker, (number, size) in work_log["layers"].items()
         }
-        hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(places["hosts"].items())]
-        audit = _audit_row(places["audit"]) if "audit" in places else None
-        return {"layers": layers, "hosts": hosts, "audit": audit, "kept": _kept_rows(places)}
+        hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(work_log["hosts"].items())]
+        audit = _audit_row(work_log["audit"]) if "audit" in work_log else None
+        return {"layers": layers, "hosts": hosts, "audit": audit, "kept": _kept_rows(work_log)}
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
-def _kept_rows(places: Mapping[str, Any]) -> dict[str, Any] | None:
+def _kept_rows(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the figures of the hosts that keep ranges, and of the slowest one relative to the mean.
 
     That is the ratio over all layers, and the seconds of the layer with the greatest difference.
     """
-    if "kept" not in places:
+    if "kept" not in work_log:
         return None
     hosts = [
         {"host": str(name), "waited": float(host["waited"])}
         | {what: int(host[what]) for what in ("ranges", "threads", "configurations", *KEPT_BYTES)}
-        for name, host in sorted(places["kept"].items())
+        for name, host in sorted(work_log["kept"].items())
     ]
-    mean, worst = float(places["mean"]), places["worst"]
+    mean, worst = float(work_log["mean"]), work_log["worst"]
     layer = {"depth": int(worst["depth"]), "host": str(worst["host"])} if worst else None
     if layer is not None:
         layer |= {what: float(worst[what]) for what in ("seconds", "mean")}
-    slowest = float(places["slowest"]) / mean if mean else None
+    slowest = float(work_log["slowest"]) / mean if mean else None
     return {"hosts": hosts, "slowest_over_mean": slowest, "slowest_layer": layer}
 
 

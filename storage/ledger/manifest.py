@@ -16,6 +16,9 @@ _MSGPACK_BITS = 64
 _MOST = 1 << 64
 #: The fields that every puzzle's map has, with their types.
 _OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping[str, str], "start": str | None, "merge_mirrors": bool}
+#: The kinds of run that have another name in manifests on disk, and the inverse.
+_IN_RECORDS = {"census": "whole"}
+_NOW = {there: kind for kind, there in _IN_RECORDS.items()}
 #: The states in which a run is not resumed automatically.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
@@ -30,8 +33,11 @@ class Manifest:
     """The identity of a run. A resume with another identity is refused.
 
     `puzzle` is a `puzzles.registry.PuzzleSpec` as a map, `layout` a name in `puzzles.keys.layout.LAYOUTS`, `created` a
-    local time. `mode` is a kind of run (`coordinator.runs.kinds`), `plan` its further parameters, defined by the kind.
+    local time. `kind` is a kind of run (`coordinator.runs.kinds`), `plan` its further parameters, defined by the kind.
     `settings` are ways of working (chunk, memory) that a resume may change.
+
+    IMPORTANT: its record keeps the names of version 0.1, `mode` for `kind` and ``whole`` for ``census``: hosts find
+    their parts of a run by a digest of it.
     """
 
     format: int
@@ -40,23 +46,24 @@ class Manifest:
     puzzle: Mapping[str, Any]
     puzzle_version: int
     layout: str
-    mode: str
+    kind: str
     plan: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
+        fields = vars(self) | {"kind": _IN_RECORDS.get(self.kind, self.kind)}
+        return {"mode" if name == "kind" else name: value for name, value in fields.items()}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Manifest":
         """The inverse of `as_dict`; ``TypeError`` for fields that are not those of a manifest."""
-        found = cls(**typed_fields(cls, fields))
+        found = cls(**typed_fields(cls, fields | {"kind": fields.get("mode")}))
         for name, kind in _OF_PUZZLES.items():
             if name not in found.puzzle or not _fits(found.puzzle[name], kind):
                 raise TypeError(f"{name} of the puzzle is malformed")
         if not isinstance(found.puzzle.get("digest", ""), str):
             raise TypeError("digest of the puzzle is malformed")
-        return found
+        return replace(found, kind=_NOW.get(found.kind, found.kind))
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class State:
 
     `reason` says why it stopped, `hints` what may help. `depth` is that of the last committed layer, -1 before the
     first. `seconds` is the time of all sessions together, `updated` a Unix time, `stored_bytes` the size of all
-    committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places`
+    committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `work_log`
     says where the work was done (`coordinator.session.work_log`). `lost_sessions` counts the sessions since the last
     commit of work that ended without a reason.
     """
@@ -109,7 +116,7 @@ class State:
     updated: float = 0.0
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
-    places: Mapping[str, Any] = field(default_factory=dict)
+    work_log: Mapping[str, Any] = field(default_factory=dict)
     lost_sessions: int = 0
 
     def become(self, status: Status, reason: str = "", hints: tuple[Hint, ...] = ()) -> "State":
@@ -123,9 +130,10 @@ class State:
     def from_dict(cls, fields: dict[str, Any]) -> "State":
         """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are not those of a state."""
         progress = Progress(**typed_fields(Progress, fields["progress"]))
-        # Version 0.1 called them steps.
+        # Version 0.1 called them steps and places.
         hints = Hint.read(fields.get("hints", fields.get("steps", ())))
-        return cls(**typed_fields(cls, fields | {"progress": progress, "hints": hints}))
+        work_log = fields.get("work_log", fields.get("places", {}))
+        return cls(**typed_fields(cls, fields | {"progress": progress, "hints": hints, "work_log": work_log}))
 
 
 class Figures:

@@ -51,7 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     board = random_board(6, 1, 4).text()
     wanted: list[tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]] = [
         (PuzzleSpec("klotski"), "explore", {}, {}),
-        (PuzzleSpec("klotski"), "whole", {}, {}),
+        (PuzzleSpec("klotski"), "census", {}, {}),
         (PuzzleSpec("nakuron", {}, board), "explore", {}, {}),
         (PuzzleSpec("nakuron"), "optimise", {"board": board, "strategy": "beam", "seed": 1}, {"rounds": 3}),
         (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree", {}, {}),
@@ -65,10 +65,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     command.close()
 
 
-def asked(spec: PuzzleSpec, mode: str, **words: Any) -> tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]:
+def asked(spec: PuzzleSpec, kind: str, **words: Any) -> tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]:
     """A run in the words of its kind."""
-    wanted = kind_of(mode).parse_request(spec, **words)
-    return wanted.spec, mode, dict(wanted.plan), dict(wanted.limits)
+    wanted = kind_of(kind).parse_request(spec, **words)
+    return wanted.spec, kind, dict(wanted.plan), dict(wanted.limits)
 
 
 def entered(serving: Running) -> tuple[str, str]:

@@ -80,7 +80,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(data: Path, layout: str, keys: str, puzzle: str = "toy", **options: str) -> Path:
     spec = PuzzleSpec(puzzle, {"layout": layout, "keys": keys, **options})
-    return make_run(data, spec, "whole", _SMALL, Resources())
+    return make_run(data, spec, "census", _SMALL, Resources())
 
 
 def driven(directory: Path, resources: Resources, control: Control | None = None) -> str:
@@ -266,7 +266,7 @@ def test_nobody_holds_the_moves_of_more_than_a_chunk_or_a_component(
     before_call(monkeypatch, Dust, "expand", lambda _, keys: expanded.append(len(keys)))
     before_call(monkeypatch, distances, "build_graph", lambda _, keys, **__: graphs.append(len(keys)))
     chunks = Resources(workers=2, chunk=50, tuning=Tuning(searched_alone_from=7, batch_work=100))
-    directory = make_run(tmp_path, PuzzleSpec("dust", {"keys": "clumped"}), "whole", {}, Resources())
+    directory = make_run(tmp_path, PuzzleSpec("dust", {"keys": "clumped"}), "census", {}, Resources())
     assert driven(directory, chunks) == "complete"
     with closing(Run(RunStore(directory))) as run:
         sizes = [one.size for one in run.components()]
@@ -283,7 +283,7 @@ def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch:
 
 
 def test_a_component_that_does_not_fit_is_left_for_more_memory(tmp_path: Path) -> None:
-    directory = make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())
+    directory = make_run(tmp_path, PuzzleSpec("toy"), "census", {}, Resources())
     with pytest.raises(OverBudgetError, match=r"of 458 configurations needs .* 20,000 are allowed"):
         driven(directory, replace(_SHORT, tuning=replace(_SHORT.tuning, searched_alone_from=2)))
     assert driven(directory, Resources()) == "complete"
@@ -309,7 +309,7 @@ class Telling(SilentObserver):
 
 def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resources | None = None) -> tuple[Path, str]:
     """A census, and all that it told."""
-    directory, observer = make_run(data, PuzzleSpec(puzzle, options), "whole", {}, Resources()), Telling()
+    directory, observer = make_run(data, PuzzleSpec(puzzle, options), "census", {}, Resources()), Telling()
     assert drive(directory, resources or Resources(), Control(), observer).status == "complete"
     return directory, "\n".join(observer.headlines)
 
@@ -403,7 +403,7 @@ def test_a_false_result_of_one_search_is_found(
 def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int, tmp_path: Path) -> None:
     """By a layered search for each kind of configuration: corners and edges of the board with the blank on them."""
     spec = PuzzleSpec("tiles", {"rows": "2", "columns": "3"})
-    directories = [make_run(tmp_path, spec, "whole", {}, Resources()) for _ in range(2)]
+    directories = [make_run(tmp_path, spec, "census", {}, Resources()) for _ in range(2)]
     # Of the greater memory the graph does not need all, but what is known of eccentricities would.
     tuning = Tuning(least_bytes=20_000, most_range=3 * _SLAB, searched_alone_from=2)
     short = Resources(memory=memory, chunk=50, farm_from=1, tuning=tuning)
@@ -427,7 +427,7 @@ def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int
 def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str, tmp_path: Path) -> None:
     toy = Toy({"layout": layout, "keys": keys, "directed": "yes"})
     spec = PuzzleSpec("toy", toy.parameters)
-    in_memory, by_passes = (make_run(tmp_path, spec, "whole", {}, Resources()) for _ in range(2))
+    in_memory, by_passes = (make_run(tmp_path, spec, "census", {}, Resources()) for _ in range(2))
     assert driven(in_memory, Resources()) == driven(by_passes, _SHORT) == "complete"
     graph = nx.DiGraph((key, other) for key in toy.vertices for other in toy.successors(key) if other != key)
     graph.add_nodes_from(toy.vertices)
@@ -452,7 +452,7 @@ def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str,
 
 def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="toy is directed: its components have no diameters"):
-        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "whole", {"diameters": "largest=1"}, Resources())
+        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "census", {"diameters": "largest=1"}, Resources())
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_may_be_asked_of_a_census(directed: str, diameters: str | None, question: str, tmp_path: Path) -> None:
     plan = {} if diameters is None else {"diameters": diameters}
-    with opened(make_run(tmp_path, PuzzleSpec("toy", {"directed": directed}), "whole", plan, Resources())) as job:
+    with opened(make_run(tmp_path, PuzzleSpec("toy", {"directed": directed}), "census", plan, Resources())) as job:
         assert job.questions() == [question]
 
 
@@ -528,11 +528,11 @@ def test_wanted_components(text: str, wanted: range) -> None:
 @pytest.mark.parametrize("text", ["", "largest", "largest=", "below=x", "below=-1", "smallest=3"])
 def test_other_words_for_them_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match=r"diameters are of all components, of largest=K or of those below=N"):
-        make_run(tmp_path, PuzzleSpec("toy"), "whole", {"diameters": text}, Resources())
+        make_run(tmp_path, PuzzleSpec("toy"), "census", {"diameters": text}, Resources())
 
 
 def test_components_that_were_left_out_have_sizes_alone_until_they_are_asked_for(tmp_path: Path) -> None:
-    directories = [started(tmp_path, "u32", "low"), make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())]
+    directories = [started(tmp_path, "u32", "low"), make_run(tmp_path, PuzzleSpec("toy"), "census", {}, Resources())]
     assert [driven(directory, Resources()) for directory in directories] == ["complete"] * 2
     with closing(Run(RunStore(directories[0]))) as run, closing(Run(RunStore(directories[1]))) as full:
         largest, *others = run.components()

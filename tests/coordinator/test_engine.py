@@ -145,7 +145,7 @@ def test_who_made_the_layers_is_noted_where_there_are_workers(
     options = {"layout": "u32", "keys": "spread", "directed": "no"}
     resources = replace(MANNERS[manner].take(monkeypatch, "u32"), chunk=None, farm_from=40)
     directory = new_run(tmp_path, options)
-    made = driven(directory, resources).places.get("layers")
+    made = driven(directory, resources).work_log.get("layers")
     sizes = [size for size, *_ in expected(**options).records]
     large = [size for before, size in pairwise(sizes) if before >= 40]
     small = [len(sizes) - len(large), sum(sizes) - sum(large)]

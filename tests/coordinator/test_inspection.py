@@ -38,8 +38,8 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "Liar"))
 
 
-def started(data: Path, mode: str = "explore", **options: str) -> Path:
-    return make_run(data, PuzzleSpec("liar", options), mode, {}, Resources())
+def started(data: Path, kind: str = "explore", **options: str) -> Path:
+    return make_run(data, PuzzleSpec("liar", options), kind, {}, Resources())
 
 
 @pytest.mark.parametrize("layout", ["u32", "u128"])
@@ -95,15 +95,15 @@ def test_a_mistake_about_a_single_configuration_is_found_by_verify_as_the_puzzle
 
 
 @pytest.mark.parametrize(
-    ("mode", "manner", "layout"),
-    list(product(["explore", "whole"], ["default", "spilling"], LAYOUTS)),
+    ("kind", "manner", "layout"),
+    list(product(["explore", "census"], ["default", "spilling"], LAYOUTS)),
 )
 def test_a_kernel_of_other_rules_is_found_within_few_layers(
-    mode: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its moves are configurations and can be taken back: the reference rules alone contradict it."""
     resources = MANNERS[manner].take(monkeypatch, layout)
-    directory = started(tmp_path, mode, layout=layout, keys="clumped", lie="other-rules")
+    directory = started(tmp_path, kind, layout=layout, keys="clumped", lie="other-rules")
     with pytest.raises(PuzzleError, match=r"liar: of (0x[0-9a-f]+) successors gives (0x[0-9a-f]+), expand does not"):
         drive(directory, resources, Control(), SilentObserver())
     with RunStore(directory) as store:

@@ -133,7 +133,7 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
     step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path
 ) -> None:
     resources = replace(resources, tuning=Tuning(batch_work=50_000))
-    directory = started(tmp_path, "whole")
+    directory = started(tmp_path, "census")
     state, steps = driven(directory, resources, lambda name, done: name == step[0] and done >= step[1])
     assert (state.status, state.figures["exhausted"]) == ("interrupted", False)
     measured = {done for name, done in steps if name == "components"}
@@ -154,7 +154,7 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
     "checks", [1, 12, 17, 40, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (3, 14))]
 )
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
-    directory = started(tmp_path, "whole")
+    directory = started(tmp_path, "census")
     control = ImpatientControl(checks)
     state = drive(directory, Resources(workers=2, chunk=9_000), control, SilentObserver())
     assert state.status == ("interrupted" if control.interrupted else "complete")
@@ -285,7 +285,7 @@ def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("plan", "start", "what"), [({"until_goal": True}, None, "until_goal"), ({}, START, "start")])
 def test_a_census_has_no_start_and_no_goal(plan: dict[str, Any], start: str | None, what: str, tmp_path: Path) -> None:
     with refused(PuzzleError, "of a whole space", Hint("leave out", what)):
-        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", plan, Resources())
+        make_run(tmp_path, PuzzleSpec("klotski", start=start), "census", plan, Resources())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -314,7 +314,7 @@ def test_a_puzzle_that_raises_fails_the_run(
 
 
 def test_a_move_that_leaves_the_space_fails_the_census(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = started(tmp_path, "whole")
+    directory = started(tmp_path, "census")
     listed = Klotski.configurations
     monkeypatch.setattr(Klotski, "configurations", lambda self: (block[:-1] for block in listed(self)))
     with pytest.raises(ContradictionError, match="is not among the 65,868 configurations"):

@@ -223,7 +223,7 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
     ids=str,
 )
 def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
-    directory = started(tmp_path, "whole", resources)
+    directory = started(tmp_path, "census", resources)
     with pytest.raises(OverBudgetError, match="2,000 are allowed") as caught:
         drive(directory, Resources(), Control(), SilentObserver())
     (hint,) = caught.value.hints

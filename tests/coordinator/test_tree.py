@@ -41,9 +41,9 @@ SMALL = {"points": "6", "solutions": "keep"}
 CHUNKED = Resources(workers=2, chunk=7, farm_from=1)
 
 
-def new_run(data: Path, options: dict[str, str] | None = None, mode: str | None = None, **more: Any) -> Path:
+def new_run(data: Path, options: dict[str, str] | None = None, kind: str | None = None, **more: Any) -> Path:
     plan = more.pop("plan", {})
-    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, plan, Resources())
+    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), kind, plan, Resources())
 
 
 def driven(
@@ -373,7 +373,7 @@ def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
 
 def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
     for what, more in (
-        ("whole", {"mode": "whole"}),
+        ("whole", {"kind": "census"}),
         ("until_goal", {"plan": {"until_goal": True}}),
         ("start", {"start": "0x0"}),
         ("merge_mirrors", {"merge_mirrors": True}),

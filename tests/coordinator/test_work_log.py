@@ -3,8 +3,8 @@
 import msgpack
 
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.render.places import places_facts
-from hakoiri.rows.runs import places_row
+from hakoiri.render.work_log import work_log_facts
+from hakoiri.rows.runs import work_log_row
 
 
 def test_sessions_are_counted_together() -> None:
@@ -27,7 +27,7 @@ def test_sessions_are_counted_together() -> None:
         "hosts": {"a": {"workers": 2, "chunks": {"forest": 4}}, "": {"workers": 0, "chunks": {"solve": 1}}},
     }
     assert kept == first.as_dict(), "what was committed is not changed any more"
-    facts = places_facts(places_row(second.as_dict()))
+    facts = work_log_facts(work_log_row(second.as_dict()))
     assert facts["made"].splitlines() == [
         "1 layer of 7 configurations here, too small to be handed out",
         "2 layers of 3,000 configurations by hosts",
@@ -51,7 +51,7 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
     places.add_layer("threads", 5)
     assert places.answered == {"a-12"}
     for stored in (old, places.as_dict()):
-        facts = places_facts(places_row(stored))
+        facts = work_log_facts(work_log_row(stored))
         assert facts["made"].splitlines()[:2] == [
             "9 layers of 3,521,340 configurations by workers",
             "1 layer of 60,000 configurations here, cheaper so",
@@ -61,7 +61,7 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
 
 
 def test_threads_of_one_process_are_not_told_of() -> None:
-    assert places_facts(places_row(WorkLog().as_dict())) == {}
+    assert work_log_facts(work_log_row(WorkLog().as_dict())) == {}
 
 
 def test_hosts_that_keep_a_run_are_told_with_the_layer_in_which_one_was_slowest() -> None:
@@ -75,10 +75,10 @@ def test_hosts_that_keep_a_run_are_told_with_the_layer_in_which_one_was_slowest(
     for waited in (0.5, 1.5):
         places.add_kept("a", ranges=16, threads=2, configurations=25, waited=waited, **moved)
     kept = msgpack.unpackb(msgpack.packb(places.as_dict()))
-    row = places_row(kept)
+    row = work_log_row(kept)
     assert row is not None
     assert row["kept"]["slowest_layer"] == {"depth": 8, "host": "a", "seconds": 6.0, "mean": 4.5}
-    facts = places_facts(row)
+    facts = work_log_facts(row)
     assert facts["slowest host"] == "1.26 times the mean, most in layer 8, where a took 6.0 s and the mean was 4.5 s"
     assert facts["kept"] == (
         "50 configurations in 16 ranges by a, 2 threads: "

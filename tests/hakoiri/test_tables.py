@@ -83,7 +83,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
     created = "2026-11-21 10:00:07+09:00"
     row = {
         "run": "05b6f8-klotski",
-        "mode": "search",
+        "kind": "search",
         "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
         "keepers": [],
         "status": "interrupted",

@@ -16,7 +16,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
-from hakoiri.storage.ledger.manifest import Manifest, known_fields
+from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.ledger.records import pack_record, seal, unpack_record, unseal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import PayloadError
@@ -310,9 +310,10 @@ def test_a_sealed_thing_that_is_no_record_is_damage(payload: bytes) -> None:
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    manifest = Manifest(1, "run", "now", {"name": "klotski"}, 1, "u32", "explore")
-    later = manifest.as_dict() | {"colour": "red"}
-    assert Manifest(**known_fields(Manifest, later)) == manifest
+    spec = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
+    manifest = Manifest(1, "run", "now", spec, 1, "u32", "census")
+    assert manifest.as_dict()["mode"] == "whole"
+    assert Manifest.from_dict(manifest.as_dict() | {"colour": "red"}) == manifest
 
 
 @st.composite

@@ -477,6 +477,8 @@ def test_next_steps_are_kept_as_data_and_need_not_be_there(directory: Path) -> N
         assert (ledger.read_state().reason, ledger.read_state().hints) == ("it is damaged", hints)
         older = {name: value for name, value in ledger.state.as_dict().items() if name != "hints"}
         assert State.from_dict(older | {"steps": hints}).hints == hints
+        earlier = {name: value for name, value in older.items() if name != "work_log"}
+        assert State.from_dict(earlier | {"places": {"hosts": {}}}).work_log == {"hosts": {}}
         later = ledger.state.as_dict() | {"hints": [*hints, ("read the stars", "x", "y")]}
         assert (State.from_dict(older).reason, State.from_dict(older).hints) == ("it is damaged", ())
         assert State.from_dict(later).hints == hints

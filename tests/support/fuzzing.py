@@ -29,14 +29,14 @@ _VALUES = st.recursive(
     max_leaves=6,
 )
 _FIELDS = (
-    "puzzle", "options", "start", "mode", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
+    "puzzle", "options", "start", "kind", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
     "pieces", "empty", "component", "every",
 )  # fmt: skip
-_KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest", "eccentricities")
+_KINDS = ("explore", "census", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest", "eccentricities")
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
-    optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"mode": st.sampled_from(_KINDS)},
+    optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"kind": st.sampled_from(_KINDS)},
 )
 _HEADERS = st.dictionaries(
     st.sampled_from(

@@ -32,12 +32,12 @@ class Notes(SilentObserver):
 
 
 def driven(
-    data: Path, spec: PuzzleSpec, mode: str, plan: Mapping[str, Any], limits: Mapping[str, Any],
+    data: Path, spec: PuzzleSpec, kind: str, plan: Mapping[str, Any], limits: Mapping[str, Any],
     control: Control | None = None, observer: Observer = SILENT, **resources: Any,
 ) -> Path:  # fmt: skip
     """The directory of a run that was made, or gone on with, and driven until it ended or was stopped."""
     resources = {"workers": 2} | resources
-    directory = make_run(data, spec, mode, plan, Resources(**resources), limits=limits)
+    directory = make_run(data, spec, kind, plan, Resources(**resources), limits=limits)
     drive(directory, Resources(**resources), control or Control(), observer)
     return directory
 

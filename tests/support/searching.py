@@ -77,6 +77,6 @@ def essence(run: Run) -> tuple[Any, ...]:
     return state.digest, found.configurations, found.goal_depth, found.exhausted, records
 
 
-def started(tmp_path: Path, mode: str = "explore", resources: Resources | None = None, **spec: Any) -> Path:
+def started(tmp_path: Path, kind: str = "explore", resources: Resources | None = None, **spec: Any) -> Path:
     """The directory of a new run that nobody has driven yet."""
-    return make_run(tmp_path, PuzzleSpec("klotski", **spec), mode, {}, resources or Resources())
+    return make_run(tmp_path, PuzzleSpec("klotski", **spec), kind, {}, resources or Resources())

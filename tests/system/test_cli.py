@@ -40,7 +40,7 @@ COMMANDS = {
     for name, found in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
     for part, command in (getattr(found, "commands", None) or {"": found}).items()
 }
-RUN = "run puzzle parameters mode status configurations depth goal_depth layers largest_window largest_window_at digest"
+RUN = "run puzzle parameters kind status configurations depth goal_depth layers largest_window largest_window_at digest"
 FIGURES = "component size diameter radius centre periphery"
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED = {
@@ -263,11 +263,11 @@ def test_cancel_refuses_a_finished_run(finished: FinishedRuns) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("", {"configurations": KNOWN["reachable"], "depth": 167, "goal_depth": 116, "mode": "explore"}),
+        ("", {"configurations": KNOWN["reachable"], "depth": 167, "goal_depth": 116, "kind": "explore"}),
         ("--until-goal", {"depth": 116, "goal_depth": 116, "status": "complete", "exhausted": False}),
         ("-o metric=straight", {"goal_depth": KNOWN["solution by metric"]["straight"], "configurations": 25_955}),
         ("-o metric=finger", {"goal_depth": KNOWN["solution by metric"]["finger"], "configurations": 25_955}),
-        ("--whole", {"configurations": 65_880, "components": 898, "edges": 103_390, "mode": "whole", "depth": None}),
+        ("--whole", {"configurations": 65_880, "components": 898, "edges": 103_390, "kind": "census", "depth": None}),
         ("--whole --merge-mirrors", {"configurations": 33_030, "components": 459}),
         ("--merge-mirrors", {"configurations": 13_011, "largest_window": 1_110, "largest_window_at": 57}),
         (f"--from {START_OF_248}", {"configurations": 248, "goal_depth": None}),

@@ -44,9 +44,9 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
         (
             "runs",
             [
-                "run mode details status done depth",
+                "run kind details status done depth",
                 "explore metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J complete 25,955 configurations 167",
-                "whole metric=unit complete 65,880 configurations",
+                "census metric=unit complete 65,880 configurations",
             ],
         ),
         (

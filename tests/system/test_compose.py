@@ -291,8 +291,8 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
     with command_lines() as lines, running(tmp_path) as service:
         status = enqueue_and_wait(service)
         assert (status["status"], status["configurations"]) == ("complete", 25_955)
-        assert len(status["places"]["kept"]["hosts"]) == COUNT
-        assert min(host["sent"] for host in status["places"]["kept"]["hosts"]) > 0
+        assert len(status["work_log"]["kept"]["hosts"]) == COUNT
+        assert min(host["sent"] for host in status["work_log"]["kept"]["hosts"]) > 0
 
         containers = {name: f"{name}-0" if name in MANY else name for name in SERVICES}
         passed = [await_health(service, name, container) for name, container in containers.items()]

@@ -66,7 +66,7 @@ def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], da
         assert status in ("queued", "interrupted")
         found = hakoiri.ask("resume", "last", data=data)
     else:
-        found = hakoiri.ask("run", "klotski", *(["--whole"] if undisturbed["mode"] == "whole" else []), data=data)
+        found = hakoiri.ask("run", "klotski", *(["--whole"] if undisturbed["kind"] == "census" else []), data=data)
     assert (found["status"], found["digest"]) == ("complete", undisturbed["digest"])
 
 

@@ -150,6 +150,6 @@ def test_both_kinds_of_redis_by_tls(tmp_path: Path, hakoiri: Hakoiri, finished: 
         ended = hakoiri("run", "klotski", "--farm-from", "1", "--hosts", "all", "--json", env=environment)
         assert ended.json["digest"] == finished.explored["digest"]
         assert data.client.info("commandstats")["cmdstat_rpush"]["calls"]
-        assert all(host["sent"] for host in hakoiri.json("status", "last")["places"]["kept"]["hosts"])
+        assert all(host["sent"] for host in hakoiri.json("status", "last")["work_log"]["kept"]["hosts"])
         for host in hosts:
             host.end()

@@ -54,8 +54,8 @@ def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, fi
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
     assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
-    places = hakoiri.ask("status", "last")["places"]
-    assert (places["layers"].keys(), places["hosts"]) == ({"small", "threads"}, [])
+    work_log = hakoiri.ask("status", "last")["work_log"]
+    assert (work_log["layers"].keys(), work_log["hosts"]) == ({"small", "threads"}, [])
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
@@ -146,7 +146,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
     comes_out_right(running, finished)
-    assert any(host["workers"] for host in hakoiri.ask("status", "last")["places"]["hosts"])
+    assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
     assert not psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1]
 
 

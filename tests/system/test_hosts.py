@@ -91,8 +91,8 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     assert not hosts.main.client.keys("hakoiri:*:inbox:*")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "messages stay behind"
     run = ended.json["run"]
-    places = hakoiri.ask("status", run)["places"]
-    assert sorted(host["host"] for host in places["kept"]["hosts"]) == sorted(host.name for host in hosts.hosts)
+    work_log = hakoiri.ask("status", run)["work_log"]
+    assert sorted(host["host"] for host in work_log["kept"]["hosts"]) == sorted(host.name for host in hosts.hosts)
     shown = hakoiri.here("status", run).stdout
     assert all(host.name in shown for host in hosts.hosts)
     assert "not-for-everybody" not in shown + ended.stderr

@@ -92,16 +92,16 @@ def assert_as_by_threads(hakoiri: Hakoiri, hosts: Hosts, run: str, *words: str) 
 @pytest.mark.parametrize("words", [GAP, *(pytest.param(words, marks=SLOW) for words in MORE_SPACES)], ids=str)
 def test_runs_that_hosts_keep_are_those_by_threads(words: tuple[str, ...], hakoiri: Hakoiri, hosts: Hosts) -> None:
     found = hakoiri.ask("run", *words, *hosts.arguments())
-    places = hakoiri.ask("status", found["run"])["places"]
-    made = places["layers"]["hosts"]
+    work_log = hakoiri.ask("status", found["run"])["work_log"]
+    made = work_log["layers"]["hosts"]
     assert made["layers"] > 3
-    assert sum(host["configurations"] for host in places["kept"]["hosts"]) == made["configurations"]
-    assert all(host["ranges"] and host["sent"] for host in places["kept"]["hosts"])
-    sent, received = ([host[what] for host in places["kept"]["hosts"]] for what in ("sent", "received"))
+    assert sum(host["configurations"] for host in work_log["kept"]["hosts"]) == made["configurations"]
+    assert all(host["ranges"] and host["sent"] for host in work_log["kept"]["hosts"])
+    sent, received = ([host[what] for host in work_log["kept"]["hosts"]] for what in ("sent", "received"))
     # What one sends, the other receives.
     assert sent == received[::-1]
-    assert places["kept"]["slowest_over_mean"] >= 1
-    assert 0 < places["kept"]["slowest_layer"]["mean"] <= places["kept"]["slowest_layer"]["seconds"]
+    assert work_log["kept"]["slowest_over_mean"] >= 1
+    assert 0 < work_log["kept"]["slowest_layer"]["mean"] <= work_log["kept"]["slowest_layer"]["seconds"]
     assert_as_by_threads(hakoiri, hosts, found["run"], *words)
     assert_comes_home(hakoiri, hosts, found["run"])
 
@@ -349,7 +349,7 @@ def test_a_queued_run_is_kept_by_hosts_too(hakoiri: Hakoiri, hosts: Hosts) -> No
     wait_until(lambda: hakoiri.state().status == "complete")
     coordinator.send(signal.SIGTERM)
     coordinator.finish()
-    assert hakoiri.ask("status", run)["places"]["layers"]["hosts"]["layers"] > 3
+    assert hakoiri.ask("status", run)["work_log"]["layers"]["hosts"]["layers"] > 3
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 

@@ -87,7 +87,7 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     hakoiri("drain", names[1], "--redis", hosts.url)
     assert keepers(hakoiri) == [names[0]]
     run = hakoiri.ask("run", "pancakes", "-o", "n=8", *hosts.arguments())["run"]
-    assert [host["host"] for host in hakoiri.ask("status", run)["places"]["kept"]["hosts"]] == [names[0]]
+    assert [host["host"] for host in hakoiri.ask("status", run)["work_log"]["kept"]["hosts"]] == [names[0]]
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 

@@ -230,7 +230,7 @@ def test_redis_killed_again_and_again(
             server.kill()
             server.start(wipe=wipe)
         assert running.finish().code == 0, running.finish()
-    assert any(host["workers"] for host in hakoiri.ask("status", "last")["places"]["hosts"])
+    assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
     assert_counted(hakoiri, undisturbed)
 
 

@@ -55,7 +55,7 @@ def test_a_plan_is_checked_before_a_run_is_made(tmp_path: Path) -> None:
 def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
     run = count(hakoiri.data, queued=True).name
     queued = hakoiri.ask("status", run)
-    assert (queued["mode"], queued["status"], queued["step"], queued["counted"]) == ("count", "queued", 1, 0)
+    assert (queued["kind"], queued["status"], queued["step"], queued["counted"]) == ("count", "queued", 1, 0)
     printed = " ".join(hakoiri.here("resume", run).stdout.split())
     assert "status complete counted to 8 digest" in printed
     assert "now ask: hakoiri recount last --twice, hakoiri verify last" in printed
@@ -164,7 +164,7 @@ def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
         kind_of("count")
     refused = hakoiri.here("resume", run.name, check=False)
     assert (refused.code, "there is no kind of run 'count'" in refused.error) == (1, True)
-    assert hakoiri.ask("status", run.name)["mode"] == "count"
+    assert hakoiri.ask("status", run.name)["kind"] == "count"
     KINDS["count"] = ("", "")
 
 

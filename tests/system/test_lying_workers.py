@@ -139,7 +139,7 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
         with workers(redis_server.url, 1):
             ended = running.finish()
     assert (ended.code, ended.json["digest"], ended.json["configurations"]) == (0, honest[0], 40_320)
-    audit = hakoiri("status", "last", "--json").json["places"]["audit"]
+    audit = hakoiri("status", "last", "--json").json["work_log"]["audit"]
     assert audit["untrusted"] == [liar]
     assert audit["chunks"] > 10
     assert f"left out, because they were wrong: {liar}" in hakoiri("status", "last").stdout
@@ -165,7 +165,7 @@ def test_other_kinds_of_run_begin_again_without_a_worker_that_was_wrong(
     assert f"worker {liar} gave wrong answers, and had answered before: the run begins again" in ended.stderr
     found = hakoiri("status", run, "--json").json
     assert (found["status"], found["digest"]) == ("complete", alone["digest"])
-    assert found["places"]["audit"]["untrusted"] == [liar]
+    assert found["work_log"]["audit"]["untrusted"] == [liar]
     assert hakoiri("verify", run, "--json").json["ok"] is True
 
 
@@ -176,7 +176,7 @@ def test_audited_workers_that_are_right_change_nothing(
     with workers(redis_server.url, 2):
         arguments = (*CENSUS, "--redis", redis_server.url, "--audit", str(audit), "--json")
         assert hakoiri("run", *arguments).json["digest"] == honest[0]
-    found = hakoiri("status", "last", "--json").json["places"]
+    found = hakoiri("status", "last", "--json").json["work_log"]
     assert sum(host["workers"] for host in found["hosts"]) == 2
     done = sum(sum(host["chunks"].values()) for host in found["hosts"])
     assert found["audit"] == ({"chunks": done, "untrusted": []} if audit else None)

@@ -24,7 +24,7 @@ def stars(hakoiri: Hakoiri, points: int, *more: str) -> dict[str, Any]:
 
 
 def assert_counts(found: dict[str, Any], points: int) -> None:
-    assert (found["status"], found["mode"], found["exhausted"]) == ("complete", "tree", True)
+    assert (found["status"], found["kind"], found["exhausted"]) == ("complete", "tree", True)
     assert (found["solutions"], found["orbits"]) == (2 * points * ORBITS[points], ORBITS[points])
     assert found["classes"] == (20 if points == 6 else ORBITS[points])
     assert found["chunks"] == found["chunks_done"]
@@ -119,7 +119,7 @@ def test_the_service_drives_a_tree(hakoiri: Hakoiri, farm: Workers) -> None:
         hakoiri.here("coordinator", "--redis", farm.url, "--burst")
     row = hakoiri.ask("status", queued)
     assert (row["status"], row["solutions"], row["orbits"]) == ("complete", 1_008, 72)
-    assert [each["mode"] for each in hakoiri.ask("runs")["runs"]] == ["tree"]
+    assert [each["kind"] for each in hakoiri.ask("runs")["runs"]] == ["tree"]
 
 
 def test_cancelled_and_deleted(hakoiri: Hakoiri) -> None:

@@ -97,10 +97,10 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
         assert getattr(space, name) in (None, summary[name]), name
     assert (summary["status"], summary["exhausted"]) == ("complete", "--until-goal" not in space.words)
     if way.hosts:
-        places = hakoiri.ask("status", "last")["places"]
+        work_log = hakoiri.ask("status", "last")["work_log"]
         # All that are made of another layer, also the empty one after the last.
-        assert places["layers"]["hosts"]["layers"] >= summary["depth"]
-        spilled = sum(host["spilled"] for host in places["kept"]["hosts"])
+        assert work_log["layers"]["hosts"]["layers"] >= summary["depth"]
+        spilled = sum(host["spilled"] for host in work_log["kept"]["hosts"])
     if space.spills or not way.spilling:
         expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"

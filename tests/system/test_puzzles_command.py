@@ -152,7 +152,7 @@ def test_the_whole_space_of_a_board(hakoiri: Hakoiri) -> None:
     """Hakoiri-musume is a board like any other."""
     board = "ABBC/ABBC/DEEF/DGHF/I..J"
     found = hakoiri.ask("run", "sliding", "--whole", "--from", board)
-    assert (found["mode"], found["configurations"], found["components"]) == ("whole", 65_880, 898)
+    assert (found["kind"], found["configurations"], found["components"]) == ("census", 65_880, 898)
     assert hakoiri.ask("resume", "last", "--from", board)["digest"] == found["digest"]
     refused = hakoiri.here("run", "sliding", "--whole", "--until-goal", "--from", board, check=False)
     assert refused.error.endswith("to no goal; leave out --until-goal")

@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     short: tuple[str, ...]
     done: str
     found: Callable[[Any], Any]
-    mode: str
+    name: str
 
 
 def deals(job: Any) -> Any:
@@ -166,7 +166,7 @@ def test_what_is_found_is_the_same_whoever_dies(
     assert found_by(kind, hakoiri.data / run) == found_by(kind, tmp_path / "alone" / run)
     assert hakoiri.ask("verify", run)["ok"]
     (row,) = hakoiri.ask("runs")["runs"]
-    assert (row["run"], row["mode"], row["status"]) == (run, kind.mode, "complete")
+    assert (row["run"], row["kind"], row["status"]) == (run, kind.name, "complete")
 
 
 @every_kind
@@ -221,5 +221,5 @@ def test_two_processes_that_begin_at_once_make_one_run(hakoiri: Hakoiri) -> None
     assert ended.code == 1
     assert "is held by process" in ended.error
     (row,) = hakoiri.ask("runs")["runs"]
-    assert row["mode"] == "hunt"
+    assert row["kind"] == "hunt"
     wait_for_status(hakoiri, row["run"], "running")

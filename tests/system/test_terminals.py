@@ -45,7 +45,7 @@ def changed(directory: Path, record: str, **fields: Any) -> None:
 def directory(hakoiri: Hakoiri) -> Path:
     """One run beside another, which is as it should be."""
     driven(hakoiri.data, TILES, "explore", {}, {})
-    return driven(hakoiri.data, TILES, "whole", {}, {})
+    return driven(hakoiri.data, TILES, "census", {}, {})
 
 
 def test_a_run_of_somebody_else_is_listed_and_shown(hakoiri: Hakoiri, directory: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_run_of_somebody_else_is_listed_and_shown(hakoiri: Hakoiri, directory:
         ("state", {"seconds": float("nan")}),
         ("state", {"seconds": float("inf")}),
         ("state", {"depth": "deep"}),
-        ("state", {"places": {"layers": {"workers": ["x", None]}}}),
-        ("state", {"places": {"layers": {"nobody": [1, 2]}, "hosts": {"a": {}}, "why_here": 5}}),
+        ("state", {"work_log": {"layers": {"workers": ["x", None]}}}),
+        ("state", {"work_log": {"layers": {"nobody": [1, 2]}, "hosts": {"a": {}}, "why_here": 5}}),
         ("state", {"figures": {"depth": {"a": 1}, "configurations": "many", "status": 4}}),
     ],
     ids=str,

@@ -83,7 +83,7 @@ def test_a_worker_takes_no_chunk_that_would_end_too_late(
         ended = team.supervisor.finish()
         assert (ended.code, "starting another" in ended.stderr) == (0, False), ended
         comes_out_right(running, finished)
-    places = hakoiri.ask("status", "last")["places"]["hosts"]
+    places = hakoiri.ask("status", "last")["work_log"]["hosts"]
     assert sum(place["chunks"]["forest"] for place in places if place["workers"]) == chunks, places
 
 

@@ -107,7 +107,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree"),
         (PuzzleSpec("nakuron", {}, "2/15/55/55/55/10/01"), "explore"),
     ]
-    names = [driven(command.data, spec, mode, {}, {}).name for spec, mode in made]
+    names = [driven(command.data, spec, kind, {}, {}).name for spec, kind in made]
     with client_of(Settings(command.data, token=TOKEN)) as client:
         yield Served(command.data, client, command, *names)
 
@@ -129,7 +129,7 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
     """In each pair one is made, stopped, gone on with and removed by HTTP, the other by commands."""
     client = others.client
     options = ["-o", "rows=2", "-o", "columns=2"]
-    body = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}, "name": "web", "mode": "whole"}
+    body = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}, "name": "web", "kind": "census"}
     mine, theirs = (
         client.post("/api/runs", json=body).json(),
         others.said("enqueue", "tiles", *options, "--whole", "--name", "line"),
@@ -152,14 +152,14 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
 def test_every_eccentricity_of_a_large_component_is_queued(others: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked again it is the same run, in whatever state, and once that is complete there is the answer."""
     monkeypatch.setattr(distances, "RUN_FROM", 10)
-    run = driven(others.command.data, PuzzleSpec("sliding", {}, "AABB/C..D"), "whole", {}, {}).name
+    run = driven(others.command.data, PuzzleSpec("sliding", {}, "AABB/C..D"), "census", {}, {}).name
     where = f"/api/runs/{run}/components/1/diameter?all=true"
     assert others.client.get(where).status_code == 409
     answers = [others.client.post(where), others.client.get(where)]
     (queued,) = {answer.headers["location"] for answer in answers}
     row = answers[1].json()
     assert [answer.status_code for answer in answers] == [202, 202]
-    assert (queued, row["mode"], row["status"]) == (f"/api/runs/{row['run']}", "eccentricities", "queued")
+    assert (queued, row["kind"], row["status"]) == (f"/api/runs/{row['run']}", "eccentricities", "queued")
     with RunLock(others.command.data / row["run"]):
         assert others.client.post(where).headers["location"] == queued
     others.said("resume", row["run"])

@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from hakoiri.api import open_run
-from hakoiri.coordinator.goals.distances import MODE
-from hakoiri.coordinator.graphs.bounding import MODE as ECCENTRICITIES
+from hakoiri.coordinator.goals.distances import KIND as HARDEST
+from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
 from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
@@ -50,34 +50,34 @@ def drive(data: Path, client: TestClient) -> None:
 
 
 KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
-    (TILES, {"mode": "explore", "configurations": 12}),
-    (TILES | {"mode": "whole"}, {"mode": "whole", "components": 1}),
-    (TILES | {"until_goal": True, "start": "1./23"}, {"mode": "explore", "until_goal": True, "goal_depth": 1}),
-    ({"puzzle": "magic-star", "options": {"points": "5"}}, {"mode": "tree", "solutions": 0}),
-    ({"puzzle": "gap", "mode": "study", "sizes": [3], "deals": 2}, {"mode": "study", "deals_done": 2}),
+    (TILES, {"kind": "explore", "configurations": 12}),
+    (TILES | {"kind": "census"}, {"kind": "census", "components": 1}),
+    (TILES | {"until_goal": True, "start": "1./23"}, {"kind": "explore", "until_goal": True, "goal_depth": 1}),
+    ({"puzzle": "magic-star", "options": {"points": "5"}}, {"kind": "tree", "solutions": 0}),
+    ({"puzzle": "gap", "kind": "study", "sizes": [3], "deals": 2}, {"kind": "study", "deals_done": 2}),
     (
-        {"puzzle": "gap", "options": {"ranks": "3"}, "mode": "hunt", "legs": 1, "cap": 5000, "pool": 1},
-        {"mode": "hunt", "legs": 1},
+        {"puzzle": "gap", "options": {"ranks": "3"}, "kind": "hunt", "legs": 1, "cap": 5000, "pool": 1},
+        {"kind": "hunt", "legs": 1},
     ),
-    ({"puzzle": "pancakes", "mode": "sizes", "sizes": [4, 5]}, {"mode": "sizes", "members_done": 2}),
+    ({"puzzle": "pancakes", "kind": "sizes", "sizes": [4, 5]}, {"kind": "sizes", "members_done": 2}),
     (
-        {"puzzle": "sliding", "mode": "boards", "size": "2x2", "pieces": "1x1:1", "empty": "1.."},
-        {"mode": "boards", "mixes": 1},
+        {"puzzle": "sliding", "kind": "boards", "size": "2x2", "pieces": "1x1:1", "empty": "1.."},
+        {"kind": "boards", "mixes": 1},
     ),
     (
-        {"puzzle": "nakuron", "start": BOARD, "mode": "optimise", "width": 2, "rounds": 1},
-        {"mode": "optimise", "rounds": 1},
+        {"puzzle": "nakuron", "start": BOARD, "kind": "optimise", "width": 2, "rounds": 1},
+        {"kind": "optimise", "rounds": 1},
     ),
 ]
 
 
 def test_every_kind_is_asked_for() -> None:
     """Goal distances below."""
-    assert {found["mode"] for _, found in KINDS_WANTED} == KINDS.keys() - {MODE, ECCENTRICITIES}
+    assert {found["kind"] for _, found in KINDS_WANTED} == KINDS.keys() - {HARDEST, ECCENTRICITIES}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"), KINDS_WANTED, ids=lambda row: row.get("mode", "") if "puzzle" in row else ""
+    ("wanted", "found"), KINDS_WANTED, ids=lambda row: row.get("kind", "") if "puzzle" in row else ""
 )
 def test_a_run_of_every_kind(
     client: TestClient, data: Path, wanted: dict[str, object], found: dict[str, object]
@@ -96,24 +96,24 @@ def test_a_run_of_every_kind(
     ("wanted", "said"),
     [
         ({}, "body.puzzle: Field required"),
-        ({"mode": "hardest", "puzzle": "klotski"}, "body.base: Missing required"),
-        ({"mode": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base says it, so leave it out"),
-        ({"mode": "hardest", "base": "mine"}, "there are no runs"),
+        ({"kind": "hardest", "puzzle": "klotski"}, "body.base: Missing required"),
+        ({"kind": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base says it, so leave it out"),
+        ({"kind": "hardest", "base": "mine"}, "there are no runs"),
         ({"puzzle": "sokoban"}, "known puzzles"),
         ({"puzzle": "sokoban.py:Sokoban"}, "was not started with the puzzle"),
         ({"puzzle": "/etc/passwd.py:X"}, "was not started with the puzzle"),
         ({"puzzle": "klotski", "options": {"metric": "diagonal"}}, "allowed are unit|straight|finger"),
         ({"puzzle": "klotski", "seed": 1}, "body.seed: Unexpected keyword argument"),
-        ({"puzzle": "klotski", "mode": "dream"}, "there is no kind of run 'dream'"),
-        ({"puzzle": "klotski", "mode": "whole", "until_goal": True}, "to no goal"),
-        ({"puzzle": "klotski", "mode": "study", "sizes": [3]}, "there is no study of 'klotski'"),
-        ({"puzzle": "gap", "mode": "study", "sizes": ["3"]}, "body.sizes.0: Input should be a valid integer"),
-        ({"puzzle": "gap", "mode": "study"}, "which sizes?"),
-        ({"puzzle": "gap", "mode": "study", "sizes": [3], "options": {"ranks": "3"}}, "say what ranks is"),
-        ({"puzzle": "gap", "mode": "study", "sizes": [300]}, "ranks 300: allowed are 3..13"),
-        ({"puzzle": "gap", "mode": "hunt", "seed": -1}, "seed -1: allowed are 0..4294967295"),
-        ({"puzzle": "gap", "mode": "hunt", "objective": "fun"}, "body.objective"),
-        ({"puzzle": "nakuron", "mode": "optimise", "seconds": -3}, "-3.0 is no number of seconds"),
+        ({"puzzle": "klotski", "kind": "dream"}, "there is no kind of run 'dream'"),
+        ({"puzzle": "klotski", "kind": "census", "until_goal": True}, "to no goal"),
+        ({"puzzle": "klotski", "kind": "study", "sizes": [3]}, "there is no study of 'klotski'"),
+        ({"puzzle": "gap", "kind": "study", "sizes": ["3"]}, "body.sizes.0: Input should be a valid integer"),
+        ({"puzzle": "gap", "kind": "study"}, "which sizes?"),
+        ({"puzzle": "gap", "kind": "study", "sizes": [3], "options": {"ranks": "3"}}, "say what ranks is"),
+        ({"puzzle": "gap", "kind": "study", "sizes": [300]}, "ranks 300: allowed are 3..13"),
+        ({"puzzle": "gap", "kind": "hunt", "seed": -1}, "seed -1: allowed are 0..4294967295"),
+        ({"puzzle": "gap", "kind": "hunt", "objective": "fun"}, "body.objective"),
+        ({"puzzle": "nakuron", "kind": "optimise", "seconds": -3}, "-3.0 is no number of seconds"),
         ({"puzzle": "klotski", "name": "../x"}, "no run can be called '../x'"),
         ({"puzzle": "klotski", "start": "AB"}, "a board has 5 rows"),
     ],
@@ -164,18 +164,18 @@ def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
 def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, data: Path) -> None:
     """By its name, by that of its base, and by a request for such a run it is the same one."""
     where = client.post("/api/runs", json=TILES).headers["location"]
-    wanted = {"mode": "hardest", "base": where.rpartition("/")[2]}
+    wanted = {"kind": "hardest", "base": where.rpartition("/")[2]}
     early = client.post("/api/runs", json=wanted)
     assert (early.status_code, "is not finished" in early.json()["detail"]) == (409, True)
     drive(data, client)
     waiting = client.post("/api/runs", json=wanted)
     for ask in (client.get, client.post):
         again = ask(f"{where}/hardest")
-        assert (again.status_code, again.json()["mode"]) == (202, "hardest")
+        assert (again.status_code, again.json()["kind"]) == (202, "hardest")
         assert again.headers["location"] == waiting.headers["location"]
         again = client.post("/api/runs", json=wanted | {"base": waiting.json()["run"]})
         assert (again.status_code, again.headers["location"]) == (202, waiting.headers["location"])
-    wrong = client.post("/api/runs", json=wanted | {"mode": "explore"})
+    wrong = client.post("/api/runs", json=wanted | {"kind": "explore"})
     assert (wrong.status_code, "body.base" in wrong.json()["detail"]) == (422, True)
     drive(data, client)
     assert client.get(waiting.headers["location"]).json()["status"] == "complete"
@@ -185,7 +185,7 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
     assert client.post("/api/runs", json=wanted).json()["status"] == "queued"
     drive(data, client)
     assert (found["distance"], found["count"], sum(found["layers"])) == (6, 1, 12)
-    every = client.post("/api/runs", json={"mode": ECCENTRICITIES, "base": wanted["base"]})
+    every = client.post("/api/runs", json={"kind": ECCENTRICITIES, "base": wanted["base"]})
     drive(data, client)
     row = client.get(every.headers["location"]).json()
     assert (row["status"], row["settled"], row["diameter"], row["open"]) == ("complete", 12, [6, 6], [])

@@ -13,11 +13,11 @@ from tests.system.helpers import PATIENCE_SECONDS, ROOT
 #: Prints how many functions numba compiles for the whole space of a puzzle, its own among them.
 _COUNTING = """
 from numba.core import event
-from hakoiri.coordinator.graphs.job import Whole
+from hakoiri.coordinator.graphs.job import CensusJob
 from hakoiri.puzzles.registry import PuzzleSpec
 puzzle = PuzzleSpec("klotski").build()
 with event.install_recorder("numba:compile") as recorder:
-    for load in Whole.kernels:
+    for load in CensusJob.kernels:
         load(puzzle)
 print(sum(each.is_start for _, each in recorder.buffer))
 """

@@ -87,7 +87,7 @@ def _without_layers(run: "Run") -> Exception:
     """Return the error for a run that has no layers yet, or never will."""
     from hakoiri.coordinator.errors import UnanswerableError
 
-    kind = run.store.manifest.mode
+    kind = run.store.manifest.kind
     if not run.kind.row_noun:
         return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")
     return UnanswerableError(

@@ -62,7 +62,7 @@ def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> No
     with asking.open(name) as run:
         number = run.component_of(read_board(conf))
         row = component_row(run.weak_components(number + 1)[number], run.puzzle)
-        if not (run.whole and run.puzzle.undirected):
+        if not (run.is_census and run.puzzle.undirected):
             row = {name: row[name] for name in ("component", "size", "representative")}
     if asking.json:
         print_json({"run": run.name} | row)
@@ -73,7 +73,7 @@ def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> No
 def _list_weak(run: "Run", limit: int | None) -> None:
     found = run.weak_components(limit)
     stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
-    why = "" if run.whole else "; all that a search reaches hangs together through its start"
+    why = "" if run.is_census else "; all that a search reaches hangs together through its start"
     stdout().print(f"weakly connected{why}", style="dim")
     stdout().print(
         f"those whose configurations all lead to each other: hakoiri components {run.name} --strong", style="dim"

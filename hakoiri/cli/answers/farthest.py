@@ -67,7 +67,7 @@ def diameter(
             drive_to_end(own_run.make(resources, every=every), resources, work.data)
         with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)
-        of_start = run.whole and run.start_component == found.record.component
+        of_start = run.is_census and run.start_component == found.record.component
     if pairs is not None:
         _write_pairs(run, found, pairs)
     if plot is not None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = (
-    (), ("created",), ("created", "mode"), ("created", "mode", "details"),
+    (), ("created",), ("created", "kind"), ("created", "kind", "details"),
 )  # fmt: skip
-_COLUMNS = ("run", "mode", "details", "status", "done", "depth", "created")
+_COLUMNS = ("run", "kind", "details", "status", "done", "depth", "created")
 #: The least columns of the terminal for the details, which wrap.
 _DETAILS_WIDTH = 20
 

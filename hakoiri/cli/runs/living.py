@@ -15,10 +15,10 @@ from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import DataOption, JsonOption, RunArgument, WideOption, redis_url
 from hakoiri.puzzles.errors import counted
-from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.render.work_log import work_log_facts
 from hakoiri.rows.hosts import living_rows
 from hakoiri.rows.runs import status_row
 
@@ -136,7 +136,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),
-        **places_facts(row.pop("places")),
+        **work_log_facts(row.pop("work_log")),
     }
     return {
         _LABELS.get(name, name.replace("_", " ")): value

@@ -49,9 +49,11 @@ class Wanted:
         if self.whole:
             if self.layers is not None:
                 raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
-            from hakoiri.coordinator.graphs.job import Whole
+            from hakoiri.coordinator.graphs.job import CensusJob
 
-            return "whole", Whole.parse_request(spec, until_goal=self.until_goal, diameters=self.diameters or "all")
+            return "census", CensusJob.parse_request(
+                spec, until_goal=self.until_goal, diameters=self.diameters or "all"
+            )
         if self.diameters is not None:
             raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
         return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
@@ -63,15 +65,15 @@ def run(wanted: Wanted, search: LayersHere, wide: shared.WideOption = False) -> 
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
     """
-    mode, asked = wanted.request()
-    start_run(asked, mode, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
+    kind, asked = wanted.request()
+    start_run(asked, kind, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
 
 
 @command_line("enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")
 def enqueue(wanted: Wanted, search: QueuedLayers) -> None:
     """Queue a run for the coordinator and return at once."""
-    mode, asked = wanted.request()
-    start_run(asked, mode, search, queue=True, name=wanted.name, reuse=wanted.reuse)
+    kind, asked = wanted.request()
+    start_run(asked, kind, search, queue=True, name=wanted.name, reuse=wanted.reuse)
 
 
 @command_line("resume last")

@@ -101,7 +101,7 @@ def diameter(
         if run.known_diameter(component, every) is None:
             if every and not run.may_be_symmetry(component) and run.needs_run(component, every):
                 return asked.queued(run.eccentricity_run(component), every=every)
-            if is_long(run, not run.whole) or (every and _is_large(run)):
+            if is_long(run, not run.is_census) or (every and _is_large(run)):
                 return pending(asked.long("diameter", component=component, all=every))
         row = answers.diameter_row(run, run.diameter(component, every=every))
         return asked.answer(run, row, _is_settled(row))
@@ -122,7 +122,7 @@ def path(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
 def _path(asked: Asked, to: str, source: str | None) -> Response:
     with asked.opened() as run:
         begin = None if source is None else run.puzzle.parse(source)
-        if is_long(run, run.whole or begin not in (None, run.puzzle.start), SMALL):
+        if is_long(run, run.is_census or begin not in (None, run.puzzle.start), SMALL):
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
             source = None if begin is None else key_text(run.puzzle, begin)
             return pending(asked.long("path", to=end, from_=source))
@@ -178,7 +178,7 @@ def _is_settled(component: Mapping[str, Any]) -> bool:
 
 def _is_unmeasured(run: Run) -> bool:
     """Return whether the only component of a search from a start is unmeasured, and takes long to measure."""
-    return is_long(run, run.puzzle.undirected and not run.whole) and run.known_diameter(0, False) is None
+    return is_long(run, run.puzzle.undirected and not run.is_census) and run.known_diameter(0, False) is None
 
 
 def _is_large(run: Run) -> bool:

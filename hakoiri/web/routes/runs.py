@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.responses import Response
 
-from hakoiri.coordinator.graphs.bounding import MODE as ECCENTRICITIES
+from hakoiri.coordinator.graphs.bounding import KIND as ECCENTRICITIES
 from hakoiri.coordinator.runs.belonging import plan_for
 from hakoiri.coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
 from hakoiri.coordinator.runs.create import make_planned, plan_run
@@ -49,7 +49,7 @@ class NewRun(BaseModel):
     puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])] | None = None
     options: dict[_Text, _Text] = {}
     start: Annotated[str, Field(max_length=_MOST_BOARD)] | None = None
-    mode: Annotated[str, Field(max_length=40)] | None = None
+    kind: Annotated[str, Field(max_length=40)] | None = None
     base: Annotated[str, Field(max_length=100)] | None = None
     until_goal: bool = False
     merge_mirrors: bool = False
@@ -96,7 +96,7 @@ def make(
     def plan() -> Manifest:
         asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
         limits.update(asked.limits)
-        return plan_run(opened.data, asked.spec, wanted.mode, asked.plan, Resources(), wanted.name)
+        return plan_run(opened.data, asked.spec, wanted.kind, asked.plan, Resources(), wanted.name)
 
     def made(manifest: Manifest) -> Path:
         opened.release(opened.data / manifest.run)
@@ -124,7 +124,7 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
     if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
         raise _unfit(min(said), "the base says it, so leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
-        if wanted.mode == ECCENTRICITIES:
+        if wanted.kind == ECCENTRICITIES:
             run.component_asked(None)
         else:
             run.require_goals()
@@ -133,10 +133,10 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
 
 def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
     """Return the request in the terms of the kind of run, with names and types checked."""
-    kind = kind_of(wanted.mode or usual_kind(puzzle_class(spec.name, spec.digest)))
+    job = kind_of(wanted.kind or usual_kind(puzzle_class(spec.name, spec.digest)))
     words = dict(wanted.model_extra or {}) | words
     try:
-        asked: Asked = validate_call(kind.parse_request, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
+        asked: Asked = validate_call(job.parse_request, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
     except ValidationError as error:
         raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
     return asked

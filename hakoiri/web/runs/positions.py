@@ -61,7 +61,7 @@ def table_of(run: Run) -> PositionTable | None:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
-    depths, components = (none, found) if run.whole else (found, np.zeros(len(keys), dtype=np.int64))
+    depths, components = (none, found) if run.is_census else (found, np.zeros(len(keys), dtype=np.int64))
     return PositionTable(keys, depths, components, _goal_distances(run, keys))
 
 
@@ -141,9 +141,9 @@ def _know(run: Run, table: PositionTable | None, keys: Keys, around: int | None)
     else:
         distances = run.known_distances()
         goals = [-1] * len(keys) if distances is None else distances.of(keys).tolist()
-    component = None if run.whole or not run.exhausted else 0
+    component = None if run.is_census or not run.exhausted else 0
     return [
-        Known(None if run.whole else depth, component, None if goal < 0 else goal) if depth >= 0 else None
+        Known(None if run.is_census else depth, component, None if goal < 0 else goal) if depth >= 0 else None
         for depth, goal in zip(depths.tolist(), goals, strict=True)
     ]
 

@@ -50,9 +50,9 @@ class Components {
   // Where only some were to be measured, a run of its own measures all.
   #open() {
     const open = this.components.filter(({diameter}) => diameter === null).length;
-    if (!open || this.run.mode !== "whole") return null;
+    if (!open || this.run.kind !== "census") return null;
     const {puzzle, parameters, start} = this.run;
-    const wanted = {puzzle, options: parameters, mode: "whole", ...(start ? {start} : {})};
+    const wanted = {puzzle, options: parameters, kind: "census", ...(start ? {start} : {})};
     const begin = async () => {
       try {
         const run = await post(["runs"], wanted);

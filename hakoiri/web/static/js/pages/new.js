@@ -4,7 +4,7 @@ import {get, post} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {go, note} from "../router.js";
 import {check, control, field} from "../parts/fields.js";
-import {modesOf} from "../parts/modes.js";
+import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
 // How long one must have stopped typing before the board is asked for.
@@ -45,14 +45,14 @@ class RunForm {
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "made up"});
     const notes = new Set(puzzle.notes);
     const needed = [...notes].some(word => word.startsWith("needs"));
-    this.mode = modesOf(puzzle);
+    this.kind = kindsOf(puzzle);
     this.merge = notes.has("--merge-mirrors") && check("merge", "take mirror images as one");
     put(this.fields,
       puzzle.options.map(({name: option, allowed}) => {
         const input = this.inputs.get(option);
         return field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed);
       }),
-      this.mode.element,
+      this.kind.element,
       field("start", needed ? "Board (needed)" : "Start", this.start, "rows, or one line with / between them"),
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
@@ -94,7 +94,7 @@ class RunForm {
     event.preventDefault();
     this.send.disabled = true;
     const goal = this.goal.value.trim();
-    const {without = [], ...mode} = this.mode.value();
+    const {without = [], ...kind} = this.kind.value();
     const options = this.#options().filter(([name]) => !without.includes(name));
     const asked = {
       puzzle: this.chosen.name,
@@ -102,7 +102,7 @@ class RunForm {
       start: this.#startText(),
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
-      ...mode,
+      ...kind,
     };
     try {
       const run = await post(["runs"], Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false)));

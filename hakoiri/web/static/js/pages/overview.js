@@ -26,11 +26,11 @@ class Overview {
     Object.assign(this, {run, redraw, layers: [], drawing: false, told: 0});
     this.figures = h("dl", {class: "facts"});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
-    this.histogram = new Histogram(run.mode === "hardest"
+    this.histogram = new Histogram(run.kind === "hardest"
       ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
       : {bar: "layer", of: "configurations", title: "Configurations in each layer"});
     this.chart = h("section", {class: "card", hidden: true},
-      h("div", {class: "heading"}, h("h2", {}, run.mode === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
+      h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "as a table")));
     [this.kept, this.tables] = [h("div", {}), h("div", {})];
     this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables);
@@ -40,7 +40,7 @@ class Overview {
   async load() {
     this.#figures();
     if (moving(this.run) || this.run.keepers.length) await this.#helpers();
-    if (LAYERED.has(this.run.mode)) {
+    if (LAYERED.has(this.run.kind)) {
       const {layers} = await get(["runs", this.run.run, "layers"]);
       for (const layer of layers) this.layers[layer.depth] = layer.size;
       this.#plot();
@@ -130,7 +130,7 @@ function factsOf(run) {
   const disk = run.stored_bytes || run.progress.disk;
   return [
     [run.progress.unit, number(run.progress.done)],
-    ["layers", LAYERED.has(run.mode) && run.depth !== null ? number(run.depth + 1) : null],
+    ["layers", LAYERED.has(run.kind) && run.depth !== null ? number(run.depth + 1) : null],
     ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")],
     ["goals", some(run.goals)],
     ["components", some(run.components)],

@@ -51,7 +51,7 @@ class View {
       undo: button("Undo", () => this.game.undo(), {title: "Z"}),
       redo: button("Redo", () => this.game.redo(), {title: "Y"}),
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
-      shuffle: this.run.mode === "explore" && button("Shuffle", () => this.#shuffle(), {}),
+      shuffle: this.run.kind === "explore" && button("Shuffle", () => this.#shuffle(), {}),
       restart: button("Start again", () => this.#restart(), {}),
       share: button("Copy link", () => this.#share(), {}),
     };
@@ -100,7 +100,7 @@ class View {
     else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
     this.distance.classList.toggle("solved", solved);
     const from = now.depth === null ? null : `${number(now.depth)} from the start`;
-    const part = this.run.mode === "whole" && now.component !== null ? `component ${now.component}` : null;
+    const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;
     put(this.aside, [from, part, `${number(place)} played`].filter(Boolean).join(" · "));
     const goals = past.map(step => step.goal);
     const words = `Distance to the goal over ${counted(past.length - 1, "move")} played`;

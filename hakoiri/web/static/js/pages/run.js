@@ -9,9 +9,9 @@ import {address} from "../router.js";
 // Which questions there are for which kind of run; the module of each is fetched when it is asked.
 const TABS = [
   {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
-  {name: "board", words: "Board", kinds: ["explore", "whole"], page: () => import("./play.js")},
-  {name: "components", words: "Components", kinds: ["explore", "whole"], page: () => import("./components.js")},
-  {name: "map", words: "Map", kinds: ["explore", "whole"], page: () => import("./map.js")},
+  {name: "board", words: "Board", kinds: ["explore", "census"], page: () => import("./play.js")},
+  {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
+  {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
   {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
 ];
@@ -46,7 +46,7 @@ async function notesOf(puzzle) {
 }
 
 function drawHead(head, run, tab, notes, redraw) {
-  const tabs = TABS.filter(({kinds, note}) => (!kinds || kinds.includes(run.mode)) && (!note || notes.includes(note)));
+  const tabs = TABS.filter(({kinds, note}) => (!kinds || kinds.includes(run.kind)) && (!note || notes.includes(note)));
   const gone = async () => {
     try {
       await redraw();

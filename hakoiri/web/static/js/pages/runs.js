@@ -75,12 +75,12 @@ function newCard(run) {
   const body = h("div", {class: "about"});
   const drawn = h("a", {class: "thumb", href: address(["runs", run.run]), tabindex: "-1", "aria-hidden": "true"});
   // A board that is too large to be read is not in the list, so there is nothing to draw.
-  const known = run.mode !== "optimise" || run.start || run.board;
+  const known = run.kind !== "optimise" || run.start || run.board;
   if (known) whenSeen(drawn, () => startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {}));
   return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
 }
 
-const PLAYABLE = new Set(["explore", "whole"]);
+const PLAYABLE = new Set(["explore", "census"]);
 
 function bodyOf(run, refresh) {
   const figures = [counted(run.progress.done, run.progress.unit.replace(/s$/, ""), run.progress.unit),
@@ -88,10 +88,10 @@ function bodyOf(run, refresh) {
     run.depth === null ? null : counted(run.depth + 1, "layer"),
     run.seconds ? duration(run.seconds) : null, run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Look")];
-  if (PLAYABLE.has(run.mode) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
+  if (PLAYABLE.has(run.kind) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
   return [
     h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, run.puzzle || run.run)), stateBadge(run)),
-    h("p", {class: "muted"}, [run.mode, run.details].filter(Boolean).join(" · ")),
+    h("p", {class: "muted"}, [run.kind, run.details].filter(Boolean).join(" · ")),
     h("p", {}, figures.join(" · ")),
     moving(run) && barOf(run),
     moving(run) && left(run.seconds_left) && h("p", {class: "muted"}, `${left(run.seconds_left)} left`),

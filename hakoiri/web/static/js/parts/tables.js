@@ -9,12 +9,12 @@ import {startOf} from "./pictures.js";
 import {still} from "../picture/shapes.js";
 
 // Runs that are told by their layers or components.
-const OTHERS = new Set(["explore", "whole", "hardest"]);
+const OTHERS = new Set(["explore", "census", "hardest"]);
 
 export async function tablesOf(run) {
-  if (OTHERS.has(run.mode)) return [];
+  if (OTHERS.has(run.kind)) return [];
   const found = await get(["runs", run.run, "summary"]);
-  const plotted = PLOTS[run.mode]?.(found);
+  const plotted = PLOTS[run.kind]?.(found);
   return [plotted, ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
 }
 
@@ -62,8 +62,8 @@ function drawnOf(run, {pair, best}) {
 }
 
 // What each host that keeps ranges did, and, of those that keep the run still, whether it lives.
-export function keptOf({places, keepers = [], living}) {
-  const kept = places?.kept;
+export function keptOf({work_log: done, keepers = [], living}) {
+  const kept = done?.kept;
   if (!kept) return null;
   const state = host => (keepers.includes(host) && living ? {state: living.some(found => found.host === host) ? "alive" : "away"} : {});
   const rows = kept.hosts.map(({host, ranges, threads, configurations, stored, sent, received, waited}) => ({host, ...state(host), ranges, threads, configurations,

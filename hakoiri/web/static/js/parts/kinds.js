@@ -4,10 +4,10 @@ import {h} from "../lib/dom.js";
 import {boundsOf, check, field, numeric} from "./fields.js";
 
 // {element, value}: the part of the form, and what it adds to a new run. `without` are options that then go unsaid.
-export function modesOf(puzzle) {
+export function kindsOf(puzzle) {
   const choices = choicesFor(puzzle, new Set(puzzle.notes));
   const rows = choices.map(({words, fields = []}, place) => {
-    const radio = h("input", {type: "radio", name: "mode", checked: place === 0, onchange: () => show()});
+    const radio = h("input", {type: "radio", name: "kind", checked: place === 0, onchange: () => show()});
     const below = h("div", {class: "below"}, fields);
     return {radio, below, element: h("div", {}, h("label", {class: "check"}, radio, ` ${words}`), fields.length > 0 && below)};
   });
@@ -23,12 +23,12 @@ export function modesOf(puzzle) {
 }
 
 function choicesFor(puzzle, notes) {
-  if (notes.has("a tree: its solutions are counted")) return [{words: "count all solutions", value: () => ({mode: "tree"})}];
+  if (notes.has("a tree: its solutions are counted")) return [{words: "count all solutions", value: () => ({kind: "tree"})}];
   const found = [
-    {words: "count all that the start reaches", value: () => ({mode: "explore"})},
-    {words: "count until the first goal", value: () => ({mode: "explore", until_goal: true})},
+    {words: "count all that the start reaches", value: () => ({kind: "explore"})},
+    {words: "count until the first goal", value: () => ({kind: "explore", until_goal: true})},
   ];
-  if (notes.has("--whole")) found.push({words: "count the whole space, with all components", value: () => ({mode: "whole"})});
+  if (notes.has("--whole")) found.push({words: "count the whole space, with all components", value: () => ({kind: "census"})});
   if (notes.has("study deals")) found.push(studyOf(puzzle));
   if (notes.has("--from DEAL")) found.push(huntOf());
   if (notes.has("moves score")) found.push(optimisationOf());
@@ -46,7 +46,7 @@ function studyOf({options, size_options: without}) {
   return {
     words: "study random deals",
     fields: [field("sizes", size.name, sizes, `some of ${size.allowed}, with commas`), field("deals", "deals of each", deals)],
-    value: () => ({mode: "study", sizes: listed(sizes), deals: Number(deals.value), without}),
+    value: () => ({kind: "study", sizes: listed(sizes), deals: Number(deals.value), without}),
   };
 }
 
@@ -60,7 +60,7 @@ function sizesOf({size_options: without}) {
   return {
     words: "study one size after another",
     fields: [field("members", "sizes", sizes, "with commas; of tiles the cells of a board")],
-    value: () => ({mode: "sizes", sizes: listed(sizes), without}),
+    value: () => ({kind: "sizes", sizes: listed(sizes), without}),
   };
 }
 
@@ -75,7 +75,7 @@ function boardsOf() {
     words: "study all boards of some pieces",
     fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : how many, * for any number"),
       field("empty", "empty cells", empty, "2, 2.. or 2..4"), field("where", "goal", goal, "2x2@4,2: a piece at row, column"), pairs.element],
-    value: () => ({mode: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
+    value: () => ({kind: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
   };
 }
 
@@ -84,7 +84,7 @@ function huntOf() {
   return {
     words: "hunt for the hardest deal",
     fields: [field("hunting", "seconds", seconds)],
-    value: () => ({mode: "hunt", seconds: Number(seconds.value)}),
+    value: () => ({kind: "hunt", seconds: Number(seconds.value)}),
   };
 }
 
@@ -93,6 +93,6 @@ function optimisationOf() {
   return {
     words: "find a good play of the board",
     fields: [field("optimising", "seconds", seconds)],
-    value: () => ({mode: "optimise", seconds: Number(seconds.value)}),
+    value: () => ({kind: "optimise", seconds: Number(seconds.value)}),
   };
 }

@@ -16,19 +16,19 @@ _MAKERS = {
 }
 
 
-def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return `hakoiri.rows.runs.places_row` by label; empty if threads of one process did all."""
-    if places is None:
+def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return `hakoiri.rows.runs.work_log_row` by label; empty if threads of one process did all."""
+    if work_log is None:
         return {}
     layers = [
         f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {_MAKERS.get(maker, maker)}"
-        for maker, made in places["layers"].items()
+        for maker, made in work_log["layers"].items()
     ]
-    facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
-    if places["kept"] is not None:
-        facts["kept"] = "\n".join(map(_kept, places["kept"]["hosts"]))
-        facts["slowest host"] = _slowest(**places["kept"])
-    return facts | ({} if places["audit"] is None else {"audit": _audit(places["audit"])})
+    facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"}
+    if work_log["kept"] is not None:
+        facts["kept"] = "\n".join(map(_kept, work_log["kept"]["hosts"]))
+        facts["slowest host"] = _slowest(**work_log["kept"])
+    return facts | ({} if work_log["audit"] is None else {"audit": _audit(work_log["audit"])})
 
 
 def _audit(audit: Mapping[str, Any]) -> str:
