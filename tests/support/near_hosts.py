@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hakoiri.coordinator.hints import evening, hosted
+from hakoiri.coordinator.steps import evening, hosted
 
 import hakoiri.coordinator.runs.drive as driving
 from hakoiri.coordinator.errors import StopRun
