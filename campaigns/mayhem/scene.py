@@ -29,7 +29,7 @@ from campaigns.mayhem.works import (
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.names import runs_being_made
 from hakoiri.worker.transport.connection import living_workers
-from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.helpers import Hakoiri, Running, await_end, wait_until
 from tests.system.servers import RedisServer
 from tests.system.web_servers import ENVIRONMENT
 
@@ -203,7 +203,7 @@ class Scene:
         """SIGKILL to a process alone; all that it has started must leave by themselves."""
         family = running.children()
         running.kill()
-        if left := psutil.wait_procs(family, timeout=30)[1]:
+        if left := await_end(family, 30):
             self.outcome.faults.append(f"{running.arguments[0]} is dead, and {len(left)} of its processes are left")
 
     def replace_supervisor(self) -> None:

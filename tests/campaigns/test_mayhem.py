@@ -19,7 +19,7 @@ from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Disturbed
 from campaigns.mayhem.services import megabytes
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
-from tests.system.helpers import PATIENCE_SECONDS, wait_until
+from tests.system.helpers import await_end, wait_until
 
 
 class Toy(Part):
@@ -160,7 +160,7 @@ def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
         started = psutil.Process(campaign.pid)
         family = wait_until(lambda: _with_redis_and_workers(started), 600, "those who take part")
         campaign.kill()
-    assert psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1] == []
+    assert await_end(family) == []
 
 
 def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -171,7 +171,7 @@ class Running:
             with suppress(psutil.NoSuchProcess):
                 child.kill()
         self.process.wait()
-        psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+        await_end(family)
 
 
 class Hakoiri:
@@ -288,6 +288,13 @@ def _descendants(pid: int) -> list[psutil.Process]:
                     found.append(psutil.Process(child))
                 found += _descendants(child)
     return found
+
+
+def await_end(processes: Sequence[psutil.Process], seconds: float = PATIENCE_SECONDS) -> list[psutil.Process]:
+    """Return the processes that have not ended after so many seconds. One that nobody has reaped yet has ended."""
+    with suppress(AssertionError):
+        wait_until(lambda: not any(map(_lives, processes)), seconds)
+    return [process for process in processes if _lives(process)]
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Self
 from unittest.mock import patch
 
-import psutil
 import redis
 
 from hakoiri.coordinator.executors.remote import RemoteExecutor
@@ -25,7 +24,6 @@ from hakoiri.worker.transport.names import HOSTS, WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.forking import fork_other_worker
 from tests.system.helpers import (
-    PATIENCE_SECONDS,
     FinishedRuns,
     Hakoiri,
     Running,
@@ -240,9 +238,7 @@ def _until_it_lives(supervisor: Running, said: str, lives: Callable[[], bool]) -
         assert supervisor.process.poll() is None, supervisor.finish()
         yield
     finally:
-        family = supervisor.children()
         supervisor.end()
-        psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from hakoiri.worker.transport.messages import TaskRequest
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import (
-    PATIENCE_SECONDS,
     START_OF_201,
     START_OF_248,
     FinishedRuns,
     Hakoiri,
+    await_end,
     wait_until,
 )
 from tests.system.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
@@ -147,7 +147,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
     comes_out_right(running, finished)
     assert any(host["workers"] for host in hakoiri.ask("status", "last")["work_log"]["hosts"])
-    assert not psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1]
+    assert await_end(family) == []
 
 
 @pytest.mark.slow

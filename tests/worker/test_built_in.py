@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.system.helpers import PATIENCE_SECONDS, ROOT
+from tests.system.helpers import ROOT, await_end
 
 #: A process of the pool says that it is there, and would wait for work for ever.
 _WAITING = """
@@ -38,4 +38,4 @@ def test_a_kill_leaves_nobody_who_compiles(tmp_path: Path) -> None:
         assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-    assert psutil.wait_procs([child], timeout=PATIENCE_SECONDS)[1] == []
+    assert await_end([child]) == []
