@@ -134,7 +134,7 @@ class Scored(Puzzle):
             moves, number = self.scored(self.keys([key])).successors, int(word) if word.isdigit() else -1
             after = key_at(moves, number) if 0 <= number < len(moves) else -1
             if after not in self.successors(key):
-                raise PuzzleError(f"move {place} of the play is {word[:20]!r}: there is no such move")
+                raise PuzzleError(f"move {place} of the play, {word[:20]!r}, is not a legal move")
             score, key = self.score(key, after), after
             yield key, score
 

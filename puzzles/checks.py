@@ -36,7 +36,7 @@ def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> 
     stray = min(ours ^ theirs)
     more, less = ("expand", "successors") if stray in ours else ("successors", "expand")
     return (
-        f"{puzzle.name}: of {describe_key(puzzle, key)} {more} gives {describe_key(puzzle, stray)}, {less} does not; "
+        f"{puzzle.name}: {more} of {describe_key(puzzle, key)} returns {describe_key(puzzle, stray)}, {less} does not; "
         "the two must agree"
     )
 
@@ -44,8 +44,8 @@ def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> 
 def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
     """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
     if fault := _fault_in(puzzle, keys, expansion):
-        begin = f" from {describe_key(puzzle, key_at(keys, 0))} on" if len(keys) else ""
-        raise PuzzleError(f"{puzzle.name}: expand, given {len(keys)} configurations{begin}, gave {fault}")
+        begin = f" ({describe_key(puzzle, key_at(keys, 0))} first)" if len(keys) else ""
+        raise PuzzleError(f"{puzzle.name}: expand of {len(keys)} configurations{begin} returned {fault}")
     if len(keys) and int(expansion.counts.max()) > puzzle.most_successors:
         worst = key_at(keys, int(expansion.counts.argmax()))
         raise too_many(puzzle, worst, int(expansion.counts.max()))
@@ -93,7 +93,7 @@ def too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
     """The error for a configuration with more successors than the puzzle promises."""
     return PuzzleError(
         f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
-        f"most_successors says {puzzle.most_successors}"
+        f"more than most_successors, {puzzle.most_successors}"
     )
 
 

@@ -51,7 +51,7 @@ class Choice:
 
     def check(self, value: str) -> str:
         if value not in self.values:
-            raise PuzzleError(f"allowed are {self.describe()}{did_you_mean(value, self.values)}")
+            raise PuzzleError(f"expected {self.describe()}{did_you_mean(value, self.values)}")
         return value
 
     def describe(self) -> str:
@@ -76,7 +76,7 @@ class Number:
         except ValueError:
             number = self.least - 1
         if not self.least <= number <= self.most:
-            raise PuzzleError(f"allowed are whole numbers {self.describe()}")
+            raise PuzzleError(f"expected a whole number in {self.describe()}")
         return str(number)
 
     def describe(self) -> str:
@@ -235,13 +235,15 @@ class Puzzle(ABC):
             readable = type(self).parse_text is not Puzzle.parse_text
             back = self.parse_text(text) if readable and text != f"{key:#x}" else key
         except Exception as error:
-            raise ConfigurationError(f"{key:#x} is no configuration of {self.name}: {error}") from error
+            raise ConfigurationError(f"{key:#x} is not a configuration of {self.name}: {error}") from error
         if back != key:
-            raise ConfigurationError(f"{key:#x} is no configuration of {self.name}: its text {text!r} means {back:#x}")
+            raise ConfigurationError(
+                f"{key:#x} is not a configuration of {self.name}: its text {text!r} means {back:#x}"
+            )
 
     def parse_text(self, text: str) -> Key:
         """The key of a text; `ConfigurationError` names the row or piece that is wrong. By default only 0x... keys."""
-        raise ConfigurationError(f"{text!r} is no configuration of {self.name}; write its key as 0x...")
+        raise ConfigurationError(f"{text!r} is not a configuration of {self.name}; expected a key as 0x...")
 
     def render(self, key: Key) -> str:
         """The canonical text of a key, rows joined by ``/``. By default the key itself."""
@@ -308,7 +310,7 @@ class Puzzle(ABC):
         except ValueError:
             raise ConfigurationError(f"{text!r} is not a key: 0x must be followed by hexadecimal digits") from None
         if key > self.layout.greatest:
-            raise ConfigurationError(f"{text} is no key of {self.name}: it has more than {self.layout.bits} bits")
+            raise ConfigurationError(f"{text} is not a key of {self.name}: it has more than {self.layout.bits} bits")
         self.check_key(key)
         return key
 
@@ -336,4 +338,4 @@ class Numbered(Puzzle):
 
     def check_key(self, key: Key) -> None:
         if not 0 <= key < self.size:
-            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self.size - 1:#x}")
+            raise ConfigurationError(f"{key:#x} is not a key of {self.name}; expected 0x0 to {self.size - 1:#x}")

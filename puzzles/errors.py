@@ -96,13 +96,13 @@ NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, KernelMissingError)
 def require_within(name: str, value: int, least: int, most: int) -> None:
     """Raise `PuzzleError` for a number that is not between two others."""
     if not least <= value <= most:
-        raise PuzzleError(f"{name} {value}: allowed are {least}..{most}")
+        raise PuzzleError(f"{name} {value} is not in {least}..{most}")
 
 
 def require_seconds(seconds: float) -> None:
     """Raise `PuzzleError` unless `seconds` is a positive, finite duration."""
     if not 0 < seconds < math.inf:
-        raise PuzzleError(f"{seconds} is no number of seconds")
+        raise PuzzleError(f"{seconds} is not a number of seconds above 0")
 
 
 class PuzzleWarning(UserWarning):

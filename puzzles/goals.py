@@ -27,7 +27,7 @@ _SAMPLE = 200
 def with_goal(plain: type[Puzzle]) -> type[Puzzle]:
     """Return the class `plain`, which has no such option, with a required option ``goal``."""
     if issubclass(plain, Placements):
-        raise PuzzleError(f"{plain.name} counts solutions, and no others can be its goal", Hint("leave out", "goal"))
+        raise PuzzleError(f"{plain.name} counts solutions, so its goal cannot be changed", Hint("leave out", "goal"))
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
     made: type[Puzzle] = type(plain.__name__, (_Chosen, plain), about)
     return made
@@ -182,15 +182,17 @@ def _check_form(rows: list[str], known: list[str], words: bool) -> None:
     """Raise `ConfigurationError` for a pattern that no text can match, judged by some texts."""
     example = known[0]
     if len(rows) != (wanted := example.count("/") + 1):
-        raise ConfigurationError(f"it has {len(rows)} rows, a text has {wanted}, such as {example}")
+        raise ConfigurationError(f"expected {wanted} rows, as in {example}; found {len(rows)}")
     unit = "words" if words else "cells"
     sizes = {_size(row, words) for text in known for row in text.split("/")}
     letters = {letter for text in known for letter in text}
     for number, row in enumerate(rows, 1):
         if row != "?" and _size(row, words) not in sizes:
-            raise ConfigurationError(f"row {number} {row!r} has {_size(row, words)} {unit}, unlike any of {example}")
+            raise ConfigurationError(
+                f"row {number} {row!r} has {_size(row, words)} {unit}, unlike the rows of {example}"
+            )
         if strange := sorted({*row} - letters - {"?"}):
-            raise ConfigurationError(f"row {number} {row!r}: {strange[0]!r} stands in no text such as {example}")
+            raise ConfigurationError(f"row {number} {row!r}: {strange[0]!r} does not occur in texts such as {example}")
 
 
 def _size(row: str, words: bool) -> int:

@@ -108,10 +108,10 @@ class Hanoi(Sized):
 
     def check_key(self, key: Key) -> None:
         if not 0 <= key <= self._all:
-            raise ConfigurationError(f"{key:#x}: {self.discs} discs take {self._bits * self.discs} bits, this has more")
+            raise ConfigurationError(f"{key:#x} has more than the {self._bits * self.discs} bits of {self.discs} discs")
         for disc, peg in enumerate(self._unpack(key)):
             if peg >= self.pegs:
-                raise ConfigurationError(f"{key:#x}: disc {_LETTERS[disc]} stands on peg {peg + 1} of {self.pegs}")
+                raise ConfigurationError(f"{key:#x} puts disc {_LETTERS[disc]} on peg {peg + 1} of {self.pegs}")
 
     def parse_text(self, text: str) -> Key:
         rows, letters = text.split("/"), _LETTERS[: self.discs]
@@ -121,20 +121,20 @@ class Hanoi(Sized):
         found: dict[str, int] = {}
         for peg, row in enumerate(rows, 1):
             if not row:
-                raise ConfigurationError(f"peg {peg} has no text; an empty peg is written '.'")
+                raise ConfigurationError(f"peg {peg} is blank; write an empty peg as '.'")
             tower = row if row != "." else ""
             for letter in tower:
                 if letter not in letters:
-                    raise ConfigurationError(f"peg {peg}: {letter!r} is no disc; the discs are {letters}")
+                    raise ConfigurationError(f"peg {peg}: {letter!r} is not a disc; the discs are {letters}")
                 if letter in found:
-                    raise ConfigurationError(f"disc {letter} is there twice, on peg {found[letter]} and on peg {peg}")
+                    raise ConfigurationError(f"disc {letter} appears twice, on peg {found[letter]} and on peg {peg}")
                 found[letter] = peg
             for below, above in pairwise(tower):
                 if above > below:
                     raise ConfigurationError(f"peg {peg}: disc {above} lies on {below}, which is smaller")
         for letter in letters:
             if letter not in found:
-                raise ConfigurationError(f"disc {letter} is on no peg")
+                raise ConfigurationError(f"disc {letter} is missing")
         return self._pack([found[letter] - 1 for letter in letters])
 
     def render(self, key: Key) -> str:

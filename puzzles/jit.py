@@ -84,7 +84,7 @@ def cache_directory() -> Path:
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except NotOwnedError as error:
-        warnings.warn(f"compiled kernels are not kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
+        warnings.warn(f"compiled kernels cannot be kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
         return Path(os.environ["NUMBA_CACHE_DIR"])
     except OSError:

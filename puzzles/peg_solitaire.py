@@ -120,10 +120,12 @@ class PegSolitaire(Reversible):
 
     def check_key(self, key: Key) -> None:
         if not 0 <= key <= _FULL:
-            raise ConfigurationError(f"{key:#x}: the board has {len(_CELLS)} cells, this has more bits")
+            raise ConfigurationError(f"{key:#x} has more bits than the board has cells, {len(_CELLS)}")
         least = self._key_of(_unpack(key))
         if least != key:
-            raise ConfigurationError(f"{key:#x} is an image of {least:#x}: by symmetry=on only the least one is a key")
+            raise ConfigurationError(
+                f"{key:#x} is a mirror image of {least:#x}; with symmetry=on only the least image is a key"
+            )
 
     def parse_text(self, text: str) -> Key:
         return self._key_of({cell for cell, mark in self._read(text, "*.").items() if mark == "*"})

@@ -41,7 +41,7 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
     if name not in PUZZLES:
         raise PuzzleError(
             f"there is no puzzle {name!r}{did_you_mean(name, PUZZLES)}; known puzzles: {', '.join(PUZZLES)}; "
-            "a user puzzle is written FILE.py:NAME"
+            "write a puzzle of your own as FILE.py:NAME"
         )
     module, attribute = PUZZLES[name]
     found: type[Puzzle] = getattr(import_module(module), attribute)

@@ -21,19 +21,19 @@ def check_attributes(pool: Pool) -> None:
     """The attributes of the puzzle make sense, and options that it does not have are refused."""
     puzzle = pool.puzzle
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", puzzle.name):
-        raise RefusedError(f"name is {puzzle.name!r}; write it in small letters, digits and -")
+        raise RefusedError(f"name {puzzle.name!r} has characters other than lower-case letters, digits and '-'")
     if puzzle.version <= 0:
-        raise RefusedError(f"version is {puzzle.version}; begin with 1")
+        raise RefusedError(f"version {puzzle.version} is below 1")
     if puzzle.most_successors >= 1 << 16:
-        raise RefusedError(f"most_successors is {puzzle.most_successors}; it must be below 65536")
+        raise RefusedError(f"most_successors {puzzle.most_successors} is above 65535")
     for name, option in puzzle.options.items():
         if not option.describe():
-            raise RefusedError(f"option {name} does not say what it may be")
+            raise RefusedError(f"option {name} does not describe its allowed values")
     try:
         pool.case.build({"no-such-option": "1"}, pool.case.start)
     except PuzzleError:
         return
-    raise RefusedError("the option no-such-option is taken")
+    raise RefusedError("the unknown option no-such-option is accepted")
 
 
 def check_start(pool: Pool) -> None:
@@ -45,9 +45,9 @@ def check_start(pool: Pool) -> None:
     for name in ("parameters", "start", "layout", "undirected", "most_successors", "has_mirrors"):
         now, then = getattr(again, name), getattr(puzzle, name)
         if now != then:
-            raise RefusedError(f"{name} is {now!r} in the puzzle made again from the start {text!r}, and was {then!r}")
+            raise RefusedError(f"{name} is {then!r}, but {now!r} in a puzzle made from its start {text!r}")
     if again.start_text() != text:
-        raise RefusedError(f"the puzzle made again from the start {text!r} writes it as {again.start_text()!r}")
+        raise RefusedError(f"a puzzle made from the start {text!r} writes its start as {again.start_text()!r}")
 
 
 def check_texts(pool: Pool) -> None:
@@ -59,7 +59,7 @@ def check_texts(pool: Pool) -> None:
         texts = [f" {key:#x}\n", f"0X{key:X}", *([text, f" {text}\n"] if _reads_texts(puzzle) else [])]
         for each in texts:
             if (back := puzzle.parse(each)) != key:
-                raise RefusedError(f"{key:#x} is written {text!r}, and {each!r} is read as {back:#x}")
+                raise RefusedError(f"{key:#x} is rendered as {text!r}, but {each!r} is parsed as {back:#x}")
 
 
 def _reads_texts(puzzle: Puzzle) -> bool:
@@ -71,7 +71,7 @@ def check_refusals(pool: Pool) -> None:
     puzzle, chance = pool.puzzle, random_words(1)
     for text in ("", "0x", "0xg", "0x-1", f"{puzzle.layout.greatest + 1:#x}"):
         if key_of(puzzle, text) is not None:
-            raise RefusedError(f"{text!r} is taken for a configuration")
+            raise RefusedError(f"{text!r} is accepted as a configuration")
     for key in pool.keys:
         text = puzzle.render(key)
         one, other = sorted(next(chance) % len(text) for _ in range(2))
@@ -92,7 +92,7 @@ def _check_taken(puzzle: Puzzle, text: str) -> None:
         back = key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
         if back != key:
             raise RefusedError(
-                f"{text!r} is taken for {key:#x}, which is written {puzzle.render(key)!r}: another key's text"
+                f"{text!r} is parsed as {key:#x}, which is rendered as {puzzle.render(key)!r}, the text of another key"
             )
 
 
@@ -103,7 +103,7 @@ def check_moves_in_words(pool: Pool) -> None:
         real = _lifted(puzzle, path) if isinstance(puzzle, Quotient) else path
         words = (puzzle.base if isinstance(puzzle, Quotient) else puzzle).describe_moves(real)
         if len(words) != len(path) - 1:
-            raise RefusedError(f"describe_moves gives {len(words)} words for {len(path) - 1} moves")
+            raise RefusedError(f"describe_moves returns {len(words)} texts for {len(path) - 1} moves")
         for said in words:
             _check_words(said)
     if isinstance(puzzle, Quotient):
@@ -113,7 +113,7 @@ def check_moves_in_words(pool: Pool) -> None:
         said = puzzle.describe_move(before, after)
         _check_words(said)
         if known.setdefault((before, said), after) != after and not pool.case.vague:
-            raise RefusedError(f"two moves of {describe_key(puzzle, before)} are both called {said!r}")
+            raise RefusedError(f"two moves of {describe_key(puzzle, before)} have the same description, {said!r}")
 
 
 def check_pictures(pool: Pool) -> None:
@@ -123,27 +123,31 @@ def check_pictures(pool: Pool) -> None:
         return
     texts, pictures = puzzle.render_path(path), puzzle.pictures(path)
     if not len(texts) == len(pictures) == len(path):
-        raise RefusedError(f"of {len(path)} configurations there are {len(texts)} texts and {len(pictures)} pictures")
+        raise RefusedError(f"a path of {len(path)} configurations has {len(texts)} texts and {len(pictures)} pictures")
     for key, text, picture in zip(path, texts, pictures, strict=True):
         if _reads_texts(puzzle) and puzzle.parse(text) != key:
-            raise RefusedError(f"on its path {describe_key(puzzle, key)} is written {text!r}, which is another")
+            raise RefusedError(
+                f"render_path writes {describe_key(puzzle, key)} as {text!r}, which is another configuration"
+            )
         names = Counter(part.name for part in picture.parts).most_common(1)
         if names and names[0][1] > 1:
-            raise RefusedError(f"two parts of the picture of {describe_key(puzzle, key)} are called {names[0][0]!r}")
+            raise RefusedError(
+                f"two parts of the picture of {describe_key(puzzle, key)} have the same name, {names[0][0]!r}"
+            )
 
 
 def _lifted(puzzle: Quotient, path: list[Key]) -> list[Key]:
     """Return the path of the base puzzle that belongs to a path of classes."""
     real = puzzle.lift(path, path[0])
     if [puzzle.parse(f"{key:#x}") for key in real] != path:
-        raise RefusedError("a path of mirror images is lifted to one of other classes")
+        raise RefusedError("lift returns configurations of other mirror classes than those of the path")
     for before, after in pairwise(real):
         if after not in puzzle.base.successors(before):
-            raise RefusedError(f"no move leads from {before:#x} to {after:#x} of a lifted path")
+            raise RefusedError(f"lift goes from {before:#x} to {after:#x}, which is not a move")
     return real
 
 
 def _check_words(said: str) -> None:
     if not said:
-        raise RefusedError("a move has no words")
+        raise RefusedError("the description of a move is empty")
     check_line(said)

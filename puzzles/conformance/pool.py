@@ -97,9 +97,7 @@ def _check_keys(puzzle: Puzzle, key: Key, successors: list[Key]) -> None:
     found = [key, *successors]
     for each in found:
         if not 0 <= each <= puzzle.layout.greatest:
-            raise RefusedError(
-                f"{each:#x} is no key of {puzzle.layout.bits} bits, to which layout {puzzle.layout.name} goes"
-            )
+            raise RefusedError(f"{each:#x} is outside layout {puzzle.layout.name}, which has {puzzle.layout.bits} bits")
     for each in found[:: len(found) // _CHECKED + 1]:
         try:
             puzzle.check_key(each)
@@ -125,6 +123,6 @@ def _first_blocks(puzzle: Puzzle) -> list[Keys]:
 def check_line(text: str) -> None:
     """`RefusedError` unless a text is one line."""
     if not text.isprintable():
-        raise RefusedError(f"{text!r} is not one line")
+        raise RefusedError(f"{text!r} is not a single line")
     if text != text.strip():
-        raise RefusedError(f"{text!r} has blanks around it")
+        raise RefusedError(f"{text!r} begins or ends with a blank")

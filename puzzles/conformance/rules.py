@@ -26,7 +26,7 @@ def check_expand(pool: Pool) -> None:
     """`expand` finds the same as `successors`, in every batch; the arrays are the caller's."""
     puzzle = pool.puzzle
     if expanded(puzzle, []) != []:
-        raise RefusedError("expand finds successors of no keys")
+        raise RefusedError("expand of an empty batch returns successors")
     for keys in _levels(pool):
         found = dict(zip(keys, expanded(puzzle, keys), strict=True))
         for key, successors in found.items():
@@ -34,7 +34,9 @@ def check_expand(pool: Pool) -> None:
         many = keys * (_MANY // len(keys) + 1)
         for batch in (*([key] for key in keys), keys[::-1], sorted(keys * 2), many):
             if expanded(puzzle, batch) != [found[key] for key in batch]:
-                raise RefusedError(f"in a batch of {len(batch)} keys expand finds others than in one of {len(keys)}")
+                raise RefusedError(
+                    f"expand returns other successors in a batch of {len(batch)} keys than in one of {len(keys)}"
+                )
         _check_ownership(puzzle, puzzle.keys(keys))
     if puzzle.has_kernel and puzzle.undirected:
         for _, after in _one_way(pool):
@@ -44,7 +46,7 @@ def check_expand(pool: Pool) -> None:
 def _check_agreement(puzzle: Puzzle, key: Key, fast: list[Key], plain: list[Key]) -> None:
     expected = sorted(plain)
     if fast != expected:
-        raise RefusedError(f"of {describe_key(puzzle, key)} {_difference(puzzle, fast, expected)}")
+        raise RefusedError(f"successors of {describe_key(puzzle, key)}: {_difference(puzzle, fast, expected)}")
 
 
 def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
@@ -52,8 +54,8 @@ def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
     if strays := set(fast) ^ set(plain):
         stray = min(strays)
         more, less = ("expand", "successors") if stray in fast else ("successors", "expand")
-        return f"{more} finds {describe_key(puzzle, stray)}, {less} does not"
-    return f"expand finds {len(fast)} successors, successors {len(plain)}: one finds some of them more often"
+        return f"{more} returns {describe_key(puzzle, stray)}, {less} does not"
+    return f"expand returns {len(fast)} and successors {len(plain)}, because one of them returns duplicates"
 
 
 def _levels(pool: Pool) -> list[list[Key]]:
@@ -72,14 +74,16 @@ def expanded(puzzle: Puzzle, keys: list[Key]) -> list[list[Key]]:
     successors, counts = puzzle.expand(puzzle.keys(keys))
     if not puzzle.layout.holds(successors):
         raise RefusedError(
-            f"expand gives successors as {kind_of(successors)}, which is not layout {puzzle.layout.name}"
+            f"expand returns successors as {kind_of(successors)}, which is not layout {puzzle.layout.name}"
         )
     if counts.dtype != np.uint16 or counts.shape != (len(keys),):
-        raise RefusedError(f"expand gives counts as {kind_of(counts)}, expected uint16 of shape ({len(keys)},)")
+        raise RefusedError(f"expand returns counts as {kind_of(counts)}, expected uint16 of shape ({len(keys)},)")
     if int(counts.sum()) != len(successors):
-        raise RefusedError(f"expand gives {len(successors)} successors, and counts whose sum is {counts.sum()}")
+        raise RefusedError(f"expand returns {len(successors)} successors, but counts whose sum is {counts.sum()}")
     if counts.max(initial=0) > puzzle.most_successors:
-        raise RefusedError(f"expand finds {counts.max()} successors, most_successors says {puzzle.most_successors}")
+        raise RefusedError(
+            f"expand returns {counts.max()} successors, more than most_successors, {puzzle.most_successors}"
+        )
     numbers = iter(ints(successors))
     return [sorted(islice(numbers, each)) for each in counts.tolist()]
 
@@ -89,11 +93,11 @@ def _check_ownership(puzzle: Puzzle, batch: Keys) -> None:
     successors, counts = first.successors.copy(), first.counts.copy()
     second = puzzle.expand(batch[:-1].copy())
     if np.shares_memory(first.successors, second.successors):
-        raise RefusedError("two calls of expand give the same array; each must give a new one")
+        raise RefusedError("two calls of expand return the same array; each must return a new one")
     first.successors[:], first.counts[:] = 0, 0
     third = puzzle.expand(batch)
     if not (np.array_equal(third.successors, successors) and np.array_equal(third.counts, counts)):
-        raise RefusedError("expand gives something else when it is called again; its arrays must be new each time")
+        raise RefusedError("expand returns something else when it is called again; its arrays must be new each time")
 
 
 def check_undirected(pool: Pool) -> None:
@@ -102,7 +106,7 @@ def check_undirected(pool: Pool) -> None:
         return
     for ends in _one_way(pool):
         here, there = (describe_key(pool.puzzle, key) for key in ends)
-        raise RefusedError(f"{here} leads to {there}, which does not lead back: set undirected = False")
+        raise RefusedError(f"a move leads from {here} to {there}, and none leads back; set undirected = False")
 
 
 def _one_way(pool: Pool) -> Iterator[tuple[Key, Key]]:
@@ -119,10 +123,10 @@ def check_listing(pool: Pool) -> None:
         return
     for block in pool.blocks:
         if not puzzle.layout.holds(block):
-            raise RefusedError(f"configurations gives {kind_of(block)}, which is not layout {puzzle.layout.name}")
+            raise RefusedError(f"configurations returns {kind_of(block)}, which is not layout {puzzle.layout.name}")
     listed = np.concatenate(pool.blocks)
     if not is_increasing(listed):
-        raise RefusedError("configurations gives keys that are not strictly increasing")
+        raise RefusedError("configurations returns keys that are not strictly increasing")
     last = key_at(listed, -1)
     for key in {*pool.keys, *(after for _, after in pool.arcs)}:
         if not (_listed(puzzle, listed, key) or (key > last and not pool.whole)):
@@ -144,7 +148,7 @@ def _check_others(pool: Pool, listed: Keys) -> None:
     for key in others:
         within = first <= key <= (puzzle.layout.greatest if pool.whole else last)
         if within and not _listed(puzzle, listed, key) and key_of(puzzle, f"{key:#x}") == key:
-            raise RefusedError(f"configurations leaves out {key:#x}, which is taken for one")
+            raise RefusedError(f"configurations leaves out {key:#x}, which check_key accepts")
 
 
 def _listed(puzzle: Puzzle, listed: Keys, key: Key) -> bool:
@@ -157,7 +161,7 @@ def key_of(puzzle: Puzzle, text: str) -> Key | None:
         return puzzle.parse(text)
     except ConfigurationError as error:
         if not str(error).isprintable():
-            raise RefusedError(f"{text!r} is refused in more than one line") from error
+            raise RefusedError(f"the error for {text!r} has more than one line") from error
         return None
 
 
@@ -169,9 +173,11 @@ def check_goals(pool: Pool) -> None:
     goals = {key: puzzle.is_goal(puzzle.keys([key])) for key in keys}
     for key, found in goals.items():
         if found.dtype != np.bool_ or found.shape != (1,):
-            raise RefusedError(f"is_goal gives {kind_of(found)} for one key, expected bool of shape (1,)")
+            raise RefusedError(f"is_goal returns {kind_of(found)} for one key, expected bool of shape (1,)")
         if not found[0] and pool.case.goal is not None and key == keys[-1]:
-            raise RefusedError(f"{describe_key(puzzle, key)} is no goal")
+            raise RefusedError(f"is_goal denies that {describe_key(puzzle, key)} is a goal")
     for batch in (keys, keys[::-1], []):
         if puzzle.is_goal(puzzle.keys(batch)).tolist() != [bool(goals[key][0]) for key in batch]:
-            raise RefusedError(f"is_goal says something else in a batch of {len(batch)} keys than of each by itself")
+            raise RefusedError(
+                f"is_goal returns something else for a batch of {len(batch)} keys than for each key by itself"
+            )

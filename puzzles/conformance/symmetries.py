@@ -23,25 +23,25 @@ def check_mirrors(pool: Pool) -> None:
             puzzle.canonical(batch)
         except PuzzleError:
             return
-        raise RefusedError("there is canonical, but has_mirrors is False")
+        raise RefusedError("canonical is defined, but has_mirrors is False")
     images = puzzle.canonical(batch)
     if not puzzle.layout.holds(images):
-        raise RefusedError(f"canonical gives {kind_of(images)}, which is not layout {puzzle.layout.name}")
+        raise RefusedError(f"canonical returns {kind_of(images)}, which is not layout {puzzle.layout.name}")
     for key, image in zip(pool.keys, ints(images), strict=True):
         if image > key:
-            raise RefusedError(f"canonical gives {image:#x} for {describe_key(puzzle, key)}, which is less")
+            raise RefusedError(f"canonical of {describe_key(puzzle, key)} is {image:#x}, which is not its least image")
     if ints(puzzle.canonical(images)) != ints(images):
-        raise RefusedError("canonical of what canonical gave is something else")
+        raise RefusedError("canonical of a canonical key is another key")
     if ints(puzzle.canonical(batch[::-1].copy())) != ints(images)[::-1]:
-        raise RefusedError("canonical gives something else in another batch")
+        raise RefusedError("canonical of a key depends on the batch that holds it")
     if puzzle.is_goal(images).tolist() != puzzle.is_goal(batch).tolist():
-        raise RefusedError("of a configuration and its image one is a goal")
+        raise RefusedError("a configuration is a goal and its mirror image is not")
     moves = zip(*(expanded(puzzle, each) for each in (pool.keys, ints(images))), strict=True)
     for key, found in zip(pool.keys, moves, strict=True):
         here, there = (sorted(ints(puzzle.canonical(puzzle.keys(successors)))) for successors in found)
         if here != there:
             raise RefusedError(
-                f"the moves of {describe_key(puzzle, key)} and of its image are not images of each other"
+                f"the moves of {describe_key(puzzle, key)} are not the mirror images of the moves of its image"
             )
 
 
@@ -53,12 +53,12 @@ def check_orbits(pool: Pool) -> None:
         return
     if orbits.dtype != np.int64 or orbits.shape != (len(keys),):
         raise RefusedError(
-            f"orbits gives {kind_of(orbits)} for {len(keys)} keys, expected int64 of shape ({len(keys)},)"
+            f"orbits returns {kind_of(orbits)} for {len(keys)} keys, expected int64 of shape ({len(keys)},)"
         )
     number_of = dict(zip(keys, orbits.tolist(), strict=True))
     backwards = puzzle.orbits(puzzle.keys(keys[::-1]))
     if backwards is None or backwards.tolist() != orbits.tolist()[::-1]:
-        raise RefusedError("orbits gives something else in another batch")
+        raise RefusedError("orbits of a key depends on the batch that holds it")
     alike: dict[int, list[Key]] = {}
     for key, number in number_of.items():
         alike.setdefault(number, []).append(key)
@@ -66,11 +66,11 @@ def check_orbits(pool: Pool) -> None:
         profiles = {_profile(puzzle, key): key for key in several[:: len(several) // 4 + 1]}
         if len(profiles) != 1:
             one, other, *_ = (describe_key(puzzle, key) for key in profiles.values())
-            raise RefusedError(f"the layers around {one} and {other}, both of orbit {number}, have other sizes")
+            raise RefusedError(f"{one} and {other} are of orbit {number}, but the layers around them differ in size")
         following = {tuple(_orbits_after(pool, key)): key for key in several}
         if len(following) != 1:
             one, other, *_ = (describe_key(puzzle, key) for key in following.values())
-            raise RefusedError(f"{one} and {other}, both of orbit {number}, lead to other orbits")
+            raise RefusedError(f"{one} and {other} are of orbit {number}, but lead to different orbits")
 
 
 def check_symmetry_maps(pool: Pool) -> None:
@@ -79,14 +79,15 @@ def check_symmetry_maps(pool: Pool) -> None:
     for number, symmetry in enumerate(puzzle.symmetry_maps()):
         images = symmetry(puzzle.keys(keys))
         if not puzzle.layout.holds(images) or len(images) != len(keys):
-            raise RefusedError(f"symmetry map {number} gives {kind_of(images)} for {len(keys)} keys")
+            raise RefusedError(f"symmetry map {number} returns {kind_of(images)} for {len(keys)} keys")
         if len({*ints(images)}) != len(keys):
-            raise RefusedError(f"symmetry map {number} takes several configurations to one")
+            raise RefusedError(f"symmetry map {number} maps several configurations to one")
         moves = zip(keys, *(expanded(puzzle, each) for each in (keys, ints(images))), strict=True)
         for key, here, there in moves:
             if sorted(ints(symmetry(puzzle.keys(here)))) != sorted(there):
                 raise RefusedError(
-                    f"symmetry map {number} takes the moves of {describe_key(puzzle, key)} to others than its image has"
+                    f"symmetry map {number} maps the moves of {describe_key(puzzle, key)} to others than "
+                    "those of its image"
                 )
 
 

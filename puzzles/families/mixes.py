@@ -61,25 +61,25 @@ class Boards:
         """Return the boards that three texts describe; `PuzzleError` for a malformed one."""
         board = _extent(size, "size", "4x5")
         if board.cells > MOST_CELLS:
-            raise PuzzleError(f"size {size}: a board has at most {MOST_CELLS} cells")
+            raise PuzzleError(f"size {size} is above the limit of {MOST_CELLS} cells")
         wanted: list[tuple[Extent, int, int]] = []
         for word in pieces.split():
             text, colon, count = word.partition(":")
             extent = _extent(text, f"pieces {word}", "2x1:3 or 2x1:*")
             if not colon or not (count == _ANY or count.isdigit()):
-                raise PuzzleError(f"pieces {word}: pieces are written 2x1:3 or 2x1:*, with blanks between")
+                raise PuzzleError(f"pieces {word} are malformed; expected words such as 2x1:3 or 2x1:*")
             if extent in (known for known, *_ in wanted):
                 raise PuzzleError(f"pieces {word}: {extent} is given twice")
             most = board.cells // extent.cells if count == _ANY else int(count)
             wanted.append((extent, 0 if count == _ANY else most, most))
         if not wanted:
-            raise PuzzleError("no pieces are named: write 2x1:3 or 2x1:*, with blanks between")
+            raise PuzzleError("no pieces are given; expected words such as 2x1:3 or 2x1:*")
         return cls(board, tuple(wanted), *_bounds(empty, board.cells))
 
     def mixes(self) -> list[Mix]:
         """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
         if prod(most + 1 for _, _, most in self.pieces) > _MOST_NUMBERS:
-            raise PuzzleError("this allows too many mixes: fix more of the numbers of pieces")
+            raise PuzzleError("too many mixes; give the numbers of more pieces")
         found = []
         for counts, configurations in sorted(configurations_of(self).items()):
             pieces = tuple((extent, count) for (extent, *_), count in zip(self.pieces, counts, strict=True))
@@ -88,7 +88,7 @@ class Boards:
             if self.least_empty <= empty <= self.most_empty and enough and any(counts):
                 found.append(Mix(pieces, empty, configurations, board_of(self.size, pieces, empty)))
         if not found:
-            raise PuzzleError("no mix of these pieces fits on the board with so many empty cells")
+            raise PuzzleError("no mix of these pieces fills the board with this many empty cells")
         return found
 
 
@@ -170,11 +170,11 @@ def goal_of(size: Extent, mix: Mix, goal: str) -> str:
     """
     match = re.fullmatch(r"(\d+x\d+)@(\d+),(\d+)", goal)
     if not match:
-        raise PuzzleError(f"goal {goal}: write 2x2@4,2, a piece at a row and a column")
+        raise PuzzleError(f"goal {goal} is malformed; expected PIECE@ROW,COLUMN, such as 2x2@4,2")
     extent, row, column = _extent(match[1], "goal", "2x2@4,2"), int(match[2]) - 1, int(match[3]) - 1
     cells = _cells(size, extent, row * size.width + column) if column < size.width and row < size.height else []
     if not cells or min(row, column) < 0:
-        raise PuzzleError(f"goal {goal}: it does not fit there on a board of {size}")
+        raise PuzzleError(f"goal {goal} does not fit on a board of {size}")
     if not dict(mix.pieces).get(extent):
         return ""
     text = "".join("A" if cell in cells else ANYTHING for cell in range(size.cells))
@@ -192,12 +192,12 @@ def _cells(size: Extent, extent: Extent, first: int) -> list[int]:
 def _extent(text: str, what: str, example: str) -> Extent:
     match = re.fullmatch(r"(\d{1,2})x(\d{1,2})", text.strip())
     if not match or not int(match[1]) * int(match[2]):
-        raise PuzzleError(f"{what}: {text!r} is no size; write {example}, columns x rows")
+        raise PuzzleError(f"{what}: {text!r} is not a size; expected columns x rows, such as {example}")
     return Extent(int(match[1]), int(match[2]))
 
 
 def _bounds(text: str, most: int) -> tuple[int, int]:
     match = re.fullmatch(r"\s*(\d{1,2})\s*(\.\.\s*(\d{1,2})?\s*)?", text)
     if not match or (match[3] and int(match[3]) < int(match[1])):
-        raise PuzzleError(f"empty {text}: write 2, 2.. for at least two, or 2..4")
+        raise PuzzleError(f"empty {text} is malformed; expected a number or range such as 2, 2.. or 2..4")
     return int(match[1]), int(match[3]) if match[3] else most if match[2] else int(match[1])

@@ -126,10 +126,10 @@ def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYO
         key = index(configuration)
     except TypeError:
         raise ConfigurationError(
-            f"{configuration!r} is no configuration: give a text, a key, or one row of a layer"
+            f"{configuration!r} is not a configuration; expected a text, a key, or one row of a layer"
         ) from None
     if key < 0:
-        raise ConfigurationError(f"{key} is no key: there are none below 0")
+        raise ConfigurationError(f"key {key} is below 0")
     return f"{key:#x}"
 
 
@@ -144,4 +144,4 @@ def narrowest(bits: int) -> Layout:
     for layout in LAYOUTS.values():
         if bits <= layout.bits:
             return layout
-    raise ValueError(f"{bits} bits are more than a key can have ({U256.bits})")
+    raise ValueError(f"{bits} bits exceed the limit of {U256.bits} for a key")

@@ -56,7 +56,7 @@ class Numbering:
         """The inverse of `key_of`; `ConfigurationError` for a key with other bits."""
         numbers = [key >> place & _MASK for place in self._places]
         if self.key_of(numbers) != key:
-            raise ConfigurationError(f"{key:#x} has bits that belong to no point")
+            raise ConfigurationError(f"{key:#x} has bits above those of its points")
         return numbers
 
     def _word(self, point: int) -> int:

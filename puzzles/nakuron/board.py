@@ -74,7 +74,9 @@ def parse_board(text: str) -> Board:
     """The board of a text whose lines are joined by ``/``; `ConfigurationError` names the line that is wrong."""
     lines = text.strip().strip("/").split("/")
     if not lines[0].isascii() or not lines[0].isdigit() or not 1 <= int(lines[0]) <= MOST_SIZE:
-        raise ConfigurationError(f"the first line says the size of the board, 1 to {MOST_SIZE}, not {_short(lines[0])}")
+        raise ConfigurationError(
+            f"the first line must be the size of the board, 1 to {MOST_SIZE}, not {_short(lines[0])}"
+        )
     size = int(lines[0])
     names = [f"the frame's side {side}" for side in SIDES] + [f"row {number}" for number in range(1, size + 1)]
     for number, (name, line) in enumerate(zip(names, lines[1:], strict=False), 2):
@@ -82,8 +84,8 @@ def parse_board(text: str) -> Board:
     if len(lines) - 1 != len(names):
         missing = f"; {names[len(lines) - 1]} is missing" if len(lines) <= len(names) else ""
         raise ConfigurationError(
-            f"a board of size {size} has the 4 sides of its frame and {size} rows below its size, this text has "
-            f"{len(lines) - 1} lines there{missing}"
+            f"expected {size + 4} lines below size {size}, the 4 sides of the frame and {size} rows; found "
+            f"{len(lines) - 1}{missing}"
         )
     sides = len(SIDES)
     return Board(tuple(lines[1 + sides :]), tuple(lines[1 : 1 + sides]))
@@ -113,7 +115,7 @@ def random_board(size: int, setting: int, seed: int) -> Board:
     """
     if setting not in SETTINGS or not 1 <= size <= MOST_SIZE:
         raise PuzzleError(
-            f"there is no setting {setting} of size {size}: settings are 1, 2 and 3, sizes 1..{MOST_SIZE}"
+            f"setting {setting} with size {size} is not possible; expected setting 1, 2 or 3 and size 1..{MOST_SIZE}"
         )
     words = random_words(((seed << 32) + setting) % _WORD)
     ball, wall = SETTINGS[setting]
@@ -169,7 +171,7 @@ def parse_sequence(text: str) -> list[int]:
     digits = "".join(text.partition(STOP)[0].split())
     for place, digit in enumerate(digits, 1):
         if digit not in "0123":
-            raise PuzzleError(f"move {place} is {digit!r}: a digit a move: 0 up, 1 right, 2 down, 3 left")
+            raise PuzzleError(f"move {place} is {digit!r}; expected 0 (up), 1 (right), 2 (down) or 3 (left)")
     if len(digits) > MOST_MOVES:
-        raise PuzzleError(f"the sequence has {len(digits):,} moves, a game has {MOST_MOVES:,} at most")
+        raise PuzzleError(f"the sequence has {len(digits):,} moves, above the limit of {MOST_MOVES:,}")
     return [int(digit) for digit in digits]

@@ -71,7 +71,7 @@ class Nakuron(Scored):
         self._free = [place for place, cell in enumerate(cells) if cell != WALL]
         words = -(-len(self._free) // _DIGITS)
         if words > U256.words:
-            said = f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most"
+            said = f"this board has {len(self._free):,} free cells; a run holds at most {U256.words * _DIGITS}"
             raise PuzzleError(said, Hint("optimise", "nakuron"))
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256
@@ -195,10 +195,10 @@ class Nakuron(Scored):
             lines = [str(self.board.size), *self.board.frame, *lines]
         board = parse_board("/".join(lines))
         if board.frame != self.board.frame or board.size != self.board.size:
-            raise ConfigurationError("this board has another frame than the run's")
+            raise ConfigurationError("the frame of this board differs from that of the run")
         for number, (row, own) in enumerate(zip(board.rows, self.board.rows, strict=True), 1):
             if [cell == WALL for cell in row] != [cell == WALL for cell in own]:
-                raise ConfigurationError(f"row {number} '{row}' has other walls than the run's board, '{own}'")
+                raise ConfigurationError(f"the walls of row {number}, '{row}', differ from those of the run, '{own}'")
         return self.pack(board.rows)
 
     def render(self, key: Key) -> str:

@@ -45,7 +45,7 @@ def require_owned_directory(path: Path) -> None:
     with closing(_Folder(path.resolve())) as folder:
         found = os.fstat(folder.descriptor)
         if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
-            raise NotOwnedError(errno.EPERM, "belongs to somebody else or can be written by others", str(path))
+            raise NotOwnedError(errno.EPERM, "it belongs to another user, or other users may write to it", str(path))
 
 
 class _Folder:
@@ -78,11 +78,11 @@ def _regular(descriptor: int, path: Path) -> BinaryIO:
 
 def _require_owned(found: os.stat_result, path: Path) -> None:
     if found.st_uid not in (0, os.geteuid()):
-        raise NotOwnedError(errno.EPERM, "it belongs to somebody else", str(path))
+        raise NotOwnedError(errno.EPERM, "it belongs to another user", str(path))
     by_group = found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid)
     shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
     if (by_group or found.st_mode & stat.S_IWOTH) and not shared:
-        raise NotOwnedError(errno.EPERM, "it can be written by others", str(path))
+        raise NotOwnedError(errno.EPERM, "other users may write to it", str(path))
 
 
 @cache

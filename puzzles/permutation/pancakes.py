@@ -72,12 +72,12 @@ class _Stacks(Numbered, Sized):
     def parse_text(self, text: str) -> Key:
         words = text.replace(",", " ").split()
         if len(words) != self.n:
-            raise ConfigurationError(f"a stack has {self.n} pancakes, from the top one down; {text!r} has {len(words)}")
+            raise ConfigurationError(f"expected {self.n} pancakes, from the top one down; {text!r} has {len(words)}")
         stack: Stack = []
         for place, word in enumerate(words, 1):
             stack.append(self._size_of(word, place))
             if abs(stack[-1]) in map(abs, stack[:-1]):
-                raise ConfigurationError(f"place {place}: pancake {abs(stack[-1])} is there a second time")
+                raise ConfigurationError(f"place {place}: pancake {abs(stack[-1])} appears twice")
         return self.pack(stack)
 
     def render(self, key: Key) -> str:
@@ -95,7 +95,7 @@ class _Stacks(Numbered, Sized):
         digits = word.removeprefix("-") if self.least == 1 else word
         if digits not in map(str, range(1, self.n + 1)):
             minus = ", with a minus if the burnt side is up" if self.least == 1 else ""
-            raise ConfigurationError(f"place {place}: {word!r} is no pancake; they are 1 to {self.n}{minus}")
+            raise ConfigurationError(f"place {place}: {word!r} is not a pancake; expected 1 to {self.n}{minus}")
         return int(word)
 
 

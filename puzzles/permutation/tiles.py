@@ -77,7 +77,7 @@ class Tiles(Numbered, Sized):
             del self.parameters["metric"]
         self._cells = self.rows * self.columns
         if not 2 <= self._cells <= _MOST_CELLS:
-            raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; allowed are 2..16")
+            raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; 2..16 are allowed")
         self._length = min(self.rows, self.columns)
         lines = self._cells // self._length
         self.number(self._cells if self._length == 1 else factorial(self._cells) // 2)
@@ -159,7 +159,7 @@ class Tiles(Numbered, Sized):
         """The tiles of a text in reading order; `_ANY` for `anything`."""
         lines, letters = text.split("/"), _LETTERS[: self._cells]
         if len(lines) != self.rows:
-            raise ConfigurationError(f"a board has {self.rows} rows joined by '/', {text!r} has {len(lines)}")
+            raise ConfigurationError(f"expected {self.rows} rows joined by '/'; {text!r} has {len(lines)}")
         board: Arrangement = []
         for row, line in enumerate(lines, 1):
             if len(line) != self.columns:
@@ -170,9 +170,9 @@ class Tiles(Numbered, Sized):
                     continue
                 if letter not in letters:
                     known = f"the tiles are {letters[1:]}, the blank is '.'"
-                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is no tile; {known}")
+                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is not a tile; {known}")
                 if letters.index(letter) in board:
-                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is there a second time")
+                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} appears twice")
                 board.append(letters.index(letter))
         return board
 
@@ -207,12 +207,14 @@ class Tiles(Numbered, Sized):
         del order[blank]
         if self._length == 1 and order != sorted(order):
             stand = f"in another order on {self._text(board)} than on {self._text(list(range(self._cells)))}"
-            raise ConfigurationError(f"tiles cannot pass each other on a board one cell wide: they stand {stand}")
+            raise ConfigurationError(
+                f"the tiles must be {stand}, because they cannot pass each other on a board one cell wide"
+            )
         if not fits:
             solved = self._text(list(range(self._cells)))
             raise ConfigurationError(
-                f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd, "
-                "that is, two tiles would have to change places"
+                f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd "
+                "(two tiles are exchanged)"
             )
         return number_of([-tile for tile in reversed(order)]) // 2 * self._cells + blank
 

@@ -73,13 +73,13 @@ class TopSpin(Numbered, Sized):
     def parse_text(self, text: str) -> Key:
         words = text.replace(",", " ").split()
         if len(words) != self.n:
-            raise ConfigurationError(f"the ring has {self.n} tokens, {text!r} has {len(words)}")
+            raise ConfigurationError(f"expected {self.n} tokens; {text!r} has {len(words)}")
         ring: Ring = []
         for place, word in enumerate(words, 1):
             if word not in map(str, range(1, self.n + 1)):
-                raise ConfigurationError(f"place {place}: {word!r} is no token; they are 1 to {self.n}")
+                raise ConfigurationError(f"place {place}: {word!r} is not a token; expected 1 to {self.n}")
             if int(word) in ring:
-                raise ConfigurationError(f"place {place}: token {word} is there a second time")
+                raise ConfigurationError(f"place {place}: token {word} appears twice")
             ring.append(int(word))
         return self.pack(ring)
 

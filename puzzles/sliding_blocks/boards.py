@@ -48,7 +48,7 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
     """
     lines = text.split("/")
     if len(lines) != rows:
-        raise ConfigurationError(f"a board has {rows} rows joined by '/', this text has {len(lines)}: {text!r}")
+        raise ConfigurationError(f"expected {rows} rows joined by '/', found {len(lines)}: {text!r}")
     cells: dict[str, list[tuple[int, int]]] = {}
     for row, line in enumerate(lines):
         if len(line) != columns:
@@ -68,7 +68,7 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
     width = max(column for _, column in places) - left + 1
     if height * width != len(places):
         where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in places)
-        raise ConfigurationError(f"piece {letter} is no rectangle: its cells are {where}")
+        raise ConfigurationError(f"piece {letter} is not a rectangle: its cells are {where}")
     return Piece(top, left, height, width)
 
 
@@ -116,7 +116,9 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
                 raise ConfigurationError(f"row {row + 1} {line!r}: {letter!r} is neither a letter nor one of '{known}'")
             (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(row * columns + column)
     if rows * columns > MOST_CELLS:
-        raise ConfigurationError(f"a board has at most {MOST_CELLS} cells (8 x 8), this one has {rows} x {columns}")
+        raise ConfigurationError(
+            f"the board has {rows} x {columns} cells, above the limit of {MOST_CELLS} cells (8 x 8)"
+        )
     for letter, cells in pieces.items():
         _check_connected(letter, cells, rows, columns)
     wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))

@@ -124,11 +124,11 @@ class Klotski(Blocks):
             place = (key >> (28 - 4 * slot)) & 15
             if place >= len(PLACES[shape]):
                 raise ConfigurationError(
-                    f"{key:#010x}: the {_SHAPE_NAMES[shape]} piece has place {place} of {len(PLACES[shape])}"
+                    f"{key:#010x}: the {_SHAPE_NAMES[shape]} piece is at place {place} of {len(PLACES[shape])}"
                 )
             _take(key, taken, _CELLS[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
         if key & 0xFF >= len(PAIRS):
-            raise ConfigurationError(f"{key:#010x}: the blanks have number {key & 0xFF} of {len(PAIRS)}")
+            raise ConfigurationError(f"{key:#010x}: the blanks are pair {key & 0xFF} of {len(PAIRS)}")
         for cell in PAIRS[key & 0xFF]:
             _take(key, taken, [cell], "a blank")
 
@@ -137,13 +137,13 @@ class Klotski(Blocks):
         for letter, piece in pieces.items():
             if (piece.height, piece.width) not in SHAPES:
                 raise ConfigurationError(
-                    f"piece {letter} is {piece.height}x{piece.width}; this puzzle has 2x2, 1x2, 2x1 and 1x1 pieces"
+                    f"piece {letter} is {piece.height}x{piece.width}; expected 2x2, 1x2, 2x1 or 1x1"
                 )
         for shape, (name, wanted) in zip(SHAPES, _WANTED.items(), strict=True):
             letters = [letter for letter, piece in pieces.items() if (piece.height, piece.width) == shape]
             if len(letters) != wanted:
                 which = f" ({', '.join(letters)})" if letters else ""
-                raise ConfigurationError(f"the board needs {wanted} {name} pieces and has {len(letters)}{which}")
+                raise ConfigurationError(f"expected {wanted} {name} pieces, found {len(letters)}{which}")
         return self.pack([PlacedPiece(SHAPES.index(piece[2:]), piece[:2]) for piece in pieces.values()])
 
     def unpack(self, key: Key) -> list[PlacedPiece]:

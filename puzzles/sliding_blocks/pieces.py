@@ -113,9 +113,9 @@ class PieceSet:
         if kind == NO_KIND:
             shape, others = self.shape_name(cells), sorted(self.letters)
             if letter in self.letters:
-                raise ConfigurationError(f"piece {letter} is distinct, and has another shape than {shape}")
-            besides = f" besides those with letters of their own, {','.join(others)}" if others else ""
-            raise ConfigurationError(f"the board has no piece of the shape of {letter}, {shape}{besides}")
+                raise ConfigurationError(f"piece {letter} is distinct, and its shape is not {shape}")
+            besides = f", apart from the distinct pieces {','.join(others)}" if others else ""
+            raise ConfigurationError(f"no piece of the board has the shape of {letter}, {shape}{besides}")
         top = min(cell // self.columns for cell in cells)
         return PlacedPiece(kind, (top, min(cell % self.columns for cell in cells)))
 

@@ -83,12 +83,12 @@ def parse_axes(start: ParsedBoard, text: str) -> Axes:
     for word in text.split(","):
         named, colon, axis = (part.strip() for part in word.partition(":"))
         if not colon:
-            raise PuzzleError(f"write {BY_LENGTH}, or A:{ROW},BC:{COLUMN}{did_you_mean(text, (BY_LENGTH,))}")
+            raise PuzzleError(f"expected {BY_LENGTH}, or A:{ROW},BC:{COLUMN}{did_you_mean(text, (BY_LENGTH,))}")
         for letter in named or " ":
             if letter not in start.pieces:
-                raise PuzzleError(f"{letter!r} is no piece of the board; its pieces are {''.join(start.pieces)}")
+                raise PuzzleError(f"{letter!r} is not a piece of the board; its pieces are {''.join(start.pieces)}")
             if axis not in (ROW, COLUMN) or letters.get(letter, axis) != axis:
-                raise PuzzleError(f"piece {letter} is bound to one axis, {ROW} or {COLUMN}")
+                raise PuzzleError(f"piece {letter} has two axes; expected one, {ROW} or {COLUMN}")
             letters[letter] = axis
     return Axes(letters=letters)
 

@@ -79,7 +79,7 @@ class Sliding(Blocks, Dealt, Family):
         if start is None:
             raise _needs_a_board("none is given")
         if start.strip().lower().startswith("0x"):
-            raise _needs_a_board(f"the key {start.strip()} alone does not say which pieces there are")
+            raise _needs_a_board(f"the key {start.strip()} alone does not define the pieces")
         board = parse_board(start := start.strip())
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
@@ -170,7 +170,7 @@ class Sliding(Blocks, Dealt, Family):
         counts = np.empty(len(keys), dtype=np.uint16)
         total = sliding_kernels.expand_keys(keys, self._metric, self._edges, self._tables, room, counts)
         if total == sliding_kernels.OVERFLOW:
-            raise PuzzleError(f"{self.name}: there are more than {self.most_successors} successors of a configuration")
+            raise PuzzleError(f"{self.name}: a configuration has more than {self.most_successors} successors")
         return Expansion(room[:total], counts)
 
     def canonical(self, keys: Keys) -> Keys:
@@ -244,7 +244,9 @@ class Sliding(Blocks, Dealt, Family):
     def check_key(self, key: Key) -> None:
         total = count_sequences(self.pieces.counts)
         if not 0 <= key < total:
-            raise ConfigurationError(f"{key:#x}: these pieces have {total:,} sequences, so keys are below {total:#x}")
+            raise ConfigurationError(
+                f"{key:#x}: expected a key below {total:#x}, the number of sequences of these pieces"
+            )
         taken: dict[int, int] = {}
         free = sorted(self.pieces.free)
         for number, kind in enumerate(sequence_of(key, self.pieces.counts)):
@@ -275,13 +277,13 @@ class Sliding(Blocks, Dealt, Family):
         there = Counter(piece.kind for piece in standing)
         for number, kind in enumerate(self.pieces.kinds[:-1]):
             if there[number] != kind.total:
-                raise ConfigurationError(f"the board has {self.pieces.amount(number)}, this text {there[number]}")
+                raise ConfigurationError(f"expected {self.pieces.amount(number)}, found {there[number]}")
         return self.pieces.pack(standing)
 
 
 def _needs_a_board(why: str) -> PuzzleError:
     return PuzzleError(
-        f"sliding needs a board, rows joined by '/', a letter per piece, '{EMPTY}' for an empty cell, '{WALL}' for a "
+        f"sliding needs a board: rows joined by '/', a letter per piece, '{EMPTY}' for an empty cell, '{WALL}' for a "
         f"wall, e.g. {_EXAMPLE}; {why}",
         Hint("give", "start", "BOARD|FILE"),
     )

@@ -92,8 +92,9 @@ def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
     if entries > _MOST_ENTRIES:
         megabytes = entries * 8 >> 20
         raise PuzzleError(
-            f"the pieces have too many different shapes: tables of up to {megabytes:,} MiB, allowed are "
-            f"{_MOST_ENTRIES * 8 >> 20}; use fewer kinds of pieces, or tell fewer of them apart"
+            f"the kinds of pieces need tables of {megabytes:,} MiB, above the limit of "
+            f"{_MOST_ENTRIES * 8 >> 20} MiB; use "
+            "fewer kinds of pieces, or make fewer of them distinct"
         )
     ways = _ways(counts)
     words = ways.shape[1]

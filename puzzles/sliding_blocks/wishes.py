@@ -43,10 +43,11 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
         raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
     rivals = _on_the_line_of(wish, pieces, start)
     if letter not in rivals:
-        raise PuzzleError(f"piece {letter} is bound to its {pieces.kinds[wish.kind].axis}, where that is not")
+        raise PuzzleError(f"piece {letter} cannot leave its {pieces.kinds[wish.kind].axis} to get there")
     if len(rivals) > 1:
         warn(
-            f"goal={text}: any of the {len(rivals)} pieces of the shape of {letter} will do; for {letter} itself say "
+            f"goal={text}: any of the {len(rivals)} pieces of the shape of {letter} satisfies it; for "
+            f"{letter} itself add "
             f"distinct={letter}",
             PuzzleWarning,
             stacklevel=2,
@@ -78,7 +79,7 @@ def goal_board(pieces: PieceSet, text: str) -> Wishes:
     wishes += [PlacedPiece(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
     for number, wished in Counter(wish.kind for wish in wishes).items():
         if wished > pieces.counts[number]:
-            raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
+            raise PuzzleError(f"expected {pieces.amount(number)} in the goal, found {wished}")
     return frozenset(wishes)
 
 
@@ -89,7 +90,7 @@ def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
     letters = {word.strip() for word in text.split(",")}
     for letter in letters - start.pieces.keys():
         raise PuzzleError(
-            f"{letter!r} is no piece of the board; write {ALL}, or some of {''.join(start.pieces)} with commas between"
+            f"{letter!r} is not a piece of the board; expected {ALL}, or some of {','.join(start.pieces)}"
         )
     return frozenset(letters)
 
@@ -103,8 +104,8 @@ def check_walls(pieces: PieceSet, board: ParsedBoard) -> None:
     """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
     if (board.rows, board.columns) != (pieces.rows, pieces.columns):
         ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
-        raise ConfigurationError(f"the board has {ours} cells (rows x columns), this text {theirs}")
+        raise ConfigurationError(f"expected {ours} cells (rows x columns), found {theirs}")
     for cell in sorted(board.walls ^ pieces.walls - board.anything):
         row, column = divmod(cell, pieces.columns)
         which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
-        raise ConfigurationError(f"the board has {which[0]} at row {row + 1} column {column + 1}, this text {which[1]}")
+        raise ConfigurationError(f"expected {which[0]} at row {row + 1} column {column + 1}, found {which[1]}")

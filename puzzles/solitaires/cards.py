@@ -43,11 +43,11 @@ class Deck:
         suit, rank = (self.suits.find(word[:1]), self.ranks.find(word[1:2])) if len(word) == 2 else (-1, -1)
         if min(suit, rank) < 0:
             raise ConfigurationError(
-                f"{word!r} is no card: a suit ({self.suits}) and a rank ({self.ranks[:ranks]}), e.g. "
+                f"{word!r} is not a card; expected a suit ({self.suits}) and a rank ({self.ranks[:ranks]}), e.g. "
                 f"{self.word(0, ranks)}"
             )
         if rank >= ranks:
-            raise ConfigurationError(f"{word} is of too high a rank: here they are {self.ranks[:ranks]}")
+            raise ConfigurationError(f"the rank of {word} is too high; expected one of {self.ranks[:ranks]}")
         return suit * ranks + rank
 
 
@@ -88,10 +88,10 @@ def parse_cards(
                 raise ConfigurationError(f"{where}: {error}") from None
             if card in seen:
                 raise ConfigurationError(
-                    f"{where}: {word} is already in {seen[card]}{_missing(rows, deck, ranks, wanted)}"
+                    f"{where}: {word} is also in {seen[card]}{_missing(rows, deck, ranks, wanted)}"
                 )
             if card not in wanted:
-                raise ConfigurationError(f"{where}: {word} does not belong on this field")
+                raise ConfigurationError(f"{where}: {word} is not allowed in this cell")
             seen[card] = where
             found.append(card)
     if len(seen) < len(wanted) or found.count(None) != blanks:
@@ -111,7 +111,7 @@ def _missing(rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Car
 def check_shape(rows: list[list[str]], width: int, what: str, *hints: Hint) -> None:
     """Raise `ConfigurationError` unless there are four rows of `width` words; `what` names the text."""
     if len(rows) != SUITS:
-        raise ConfigurationError(f"{what} has {SUITS} rows joined by '/', this text has {len(rows)}")
+        raise ConfigurationError(f"{what} has {SUITS} rows joined by '/'; found {len(rows)}")
     for number, row in enumerate(rows, 1):
         if len(row) != width:
             said = f"row {number} '{' '.join(row)}' has {len(row)} cards"
@@ -187,10 +187,10 @@ class Placing:
             shift = (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
             choice = key >> shift & int(self.masks[card])
             if choice >= len(left):
-                raise ConfigurationError(f"{key:#x} puts card {card} on cell {choice} of the {len(left)} that are left")
+                raise ConfigurationError(f"{key:#x} puts card {card} in cell {choice} of {len(left)} free ones")
             places.append(left.pop(choice))
         if self.pack(places) != key:
-            raise ConfigurationError(f"{key:#x} has bits that belong to no card")
+            raise ConfigurationError(f"{key:#x} has bits above those of its cards")
         return places
 
 

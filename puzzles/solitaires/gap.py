@@ -58,8 +58,8 @@ class Gap(Solitaire):
         for row, ace in zip(rows, aces, strict=True):
             if row[0] != self.deck.word(ace, self.columns):
                 raise ConfigurationError(
-                    f"row {rows.index(row) + 1} begins with {row[0]}; in a position (with {BLANK}) the ace "
-                    f"{self.deck.word(ace, self.columns)} does"
+                    f"row {rows.index(row) + 1} begins with {row[0]}; in a position (with {BLANK}) it must begin with "
+                    f"{self.deck.word(ace, self.columns)}"
                 )
         wanted = range(SUITS * self.columns)
         found = parse_cards(rows, self.deck, self.columns, wanted, SUITS)

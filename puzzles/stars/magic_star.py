@@ -54,8 +54,8 @@ class MagicStar(Placements):
         self.strategy = self.parameters["strategy"]
         if self.strategy == GENERATE and self.star.tips > _MOST_GENERATED:
             raise PuzzleError(
-                f"{self.name} with strategy={GENERATE} would take years for {self.star.tips} points: it is for "
-                f"{_MOST_GENERATED} at most; take {PRUNE} or {FASTEST}"
+                f"strategy={GENERATE} is limited to {_MOST_GENERATED} points, and this star has {self.star.tips}; use "
+                f"{PRUNE} or {FASTEST}"
             )
         self.keeps = self.parameters["solutions"] == "keep"
         self._numbering = Numbering(self.star.points)
@@ -217,20 +217,20 @@ class MagicStar(Placements):
     def render(self, key: Key) -> str:
         numbers = self._numbering.numbers_of(key)
         if wrong := [number for number in numbers if number > self.star.points]:
-            raise ConfigurationError(f"{wrong[0]} is not one of the numbers 1 to {self.star.points}")
+            raise ConfigurationError(f"{wrong[0]} is not in 1..{self.star.points}")
         return "/".join(" ".join(str(numbers[point] or _NOTHING_THERE) for point in row) for row in self.star.rows)
 
     def parse_text(self, text: str) -> Key:
         words = [word for word in re.split(r"[\s/,]+", text) if word]
         if len(words) != self.star.points:
             raise ConfigurationError(
-                f"a star of {self.star.tips} tips has {self.star.points} points, {text!r} has {len(words)} numbers; "
-                "write a dot where none stands"
+                f"expected {self.star.points} numbers or dots for a star of {self.star.tips} tips; {text!r} has "
+                f"{len(words)}"
             )
         numbers = [self._number(word) for word in words]
         for number in numbers:
             if number and numbers.count(number) > 1:
-                raise ConfigurationError(f"the number {number} stands on {numbers.count(number)} points")
+                raise ConfigurationError(f"number {number} appears {numbers.count(number)} times")
         return self._numbering.key_of(numbers)
 
     def _number(self, word: str) -> int:

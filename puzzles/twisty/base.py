@@ -87,7 +87,7 @@ class Twisty(Numbered):
         colours = self._read(text)
         for colour in self.pieces.faces:
             if (there := colours.count(colour)) != self.pieces.row:
-                raise ConfigurationError(f"colour {colour} is there {there} times, expected {self.pieces.row}")
+                raise ConfigurationError(f"colour {colour} appears {there} times, expected {self.pieces.row}")
         self._check_still(colours)
         return self._key_of(colours)
 
@@ -96,7 +96,7 @@ class Twisty(Numbered):
         for number, word in enumerate(turns, 1):
             if word not in self._spelled:
                 known = ", ".join(self._spelled)
-                raise ConfigurationError(f"turn {number}, {word!r}, is none of {self.name}; they are {known}")
+                raise ConfigurationError(f"turn {number}, {word!r}, is not a turn of {self.name}; expected {known}")
             colours = "".join(colours[sticker] for sticker in self._spelled[word])
         return self._key_of(colours)
 
@@ -112,15 +112,15 @@ class Twisty(Numbered):
                 raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
             for colour in row:
                 if colour not in faces + anything:
-                    raise ConfigurationError(f"face {face}: {colour!r} is no colour; they are {', '.join(faces)}")
+                    raise ConfigurationError(f"face {face}: {colour!r} is not a colour; expected {', '.join(faces)}")
         return "".join(rows)
 
     def _check_still(self, colours: str, anything: str = "") -> None:
         for name, place in self.pieces.still.items():
             if not _like(_seen(colours, place), _seen(self._home, place), anything):
                 raise ConfigurationError(
-                    f"{name} never moves: it must have the colours {_seen(self._home, place)}, here it has "
-                    f"{_seen(colours, place)}; turn the whole puzzle until that piece is in its place"
+                    f"{name} has the colours {_seen(colours, place)}, expected {_seen(self._home, place)}, because it "
+                    "never moves; turn the whole puzzle until that piece is in its place"
                 )
 
     def match(self, pattern: str) -> Matching:
@@ -177,9 +177,9 @@ class Twisty(Numbered):
         noun = next(iter(self.pieces.exchanged)).split()[0]
         exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
         if sum(twists[:exchanged]) % len(self._places[dependent]):
-            raise ConfigurationError(f"no turns lead here: one {noun} is turned in its place, all else being right")
+            raise ConfigurationError(f"this position cannot be reached: one {noun} is twisted in its place")
         if order not in self._order_number:
-            raise ConfigurationError(f"no turns lead here: two {noun}s have changed places, all else being right")
+            raise ConfigurationError(f"this position cannot be reached: two {noun}s are exchanged")
         key = self._order_number[order]
         for base, twist in zip(self._digits, twists[:dependent] + twists[dependent + 1 :], strict=True):
             key = key * base + twist
@@ -200,7 +200,7 @@ class Twisty(Numbered):
                 if seen == _twisted(_seen(self._home, self._places[piece]), twist)
             ]
             if not found:
-                raise ConfigurationError(f"{names[here]} has the colours {seen}, clockwise: no such piece can be there")
+                raise ConfigurationError(f"{names[here]} has the colours {seen}, clockwise; no piece has these")
             ((piece, twist),) = found
             if piece in order:
                 raise ConfigurationError(f"{names[order.index(piece)]} and {names[here]} hold the same piece: {seen}")

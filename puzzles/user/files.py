@@ -86,7 +86,9 @@ def load(word: str) -> tuple[str, str]:
     path, class_name = _parts(word)
     digest = load_file(path)
     if not class_name:
-        raise PuzzleError(f"{path.name}: say which class, {path}:NAME; it has {_classes_in(_files[path.name, digest])}")
+        raise PuzzleError(
+            f"{path.name} needs a class, as in {path}:NAME; it has {_classes_in(_files[path.name, digest])}"
+        )
     name = f"{path.name}:{class_name}"
     known(name, digest)
     return name, digest
@@ -129,7 +131,7 @@ def find_again(name: str, digest: str, word: str | None = None) -> None:
     Raises `PuzzleError` if none of them has this digest. No file with another digest is executed.
     """
     if not (isinstance(name, str) and _PINNED.fullmatch(name) and _DIGEST.fullmatch(str(digest))):
-        raise PuzzleError("its puzzle is neither a built-in one nor a FILE.py:NAME with a SHA-256")
+        raise PuzzleError("its puzzle is neither built in nor a FILE.py:NAME with a SHA-256")
     file = name.rpartition(":")[0]
     if (file, digest) in _files:
         return
@@ -169,7 +171,7 @@ def _parts(word: str) -> tuple[Path, str]:
     """The file and the class in ``PATH/FILE.py:NAME``; the class may be missing."""
     match = _NAMED.fullmatch(word)
     if match is None:
-        raise PuzzleError(f"{word!r} names no user puzzle; write FILE.py:NAME")
+        raise PuzzleError(f"{word!r} is not a puzzle file; expected FILE.py:NAME")
     return Path(match["path"]), match["name"] or ""
 
 
@@ -179,7 +181,7 @@ def _read(path: Path, owned: bool = False) -> _Content:
         return _Content(raw, hashlib.sha256(raw).hexdigest())
     except NotOwnedError as error:
         where = "" if error.filename == str(path) else f" ({error.filename})"
-        raise PuzzleError(f"{path} is loaded only if it is named: {error.strerror}{where}") from None
+        raise PuzzleError(f"{path} is not loaded unless it is named: {error.strerror}{where}") from None
     except FileNotFoundError:
         raise PuzzleError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
@@ -218,15 +220,15 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
     if not isinstance(found, type) or found.__module__ != file.module.__name__:
         raise PuzzleError(f"{file.path.name} has no class {name}; it has {_classes_in(file)}")
     if not issubclass(found, Puzzle):
-        raise PuzzleError(f"{where} is no puzzle: a puzzle begins with 'class {name}(Puzzle)' (hakoiri.Puzzle)")
+        raise PuzzleError(f"{where} is not a puzzle; expected 'class {name}(Puzzle)', a subclass of hakoiri.Puzzle")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise PuzzleError(f"{where} does not define: {missing} (see docs/own-puzzle.md)")
     called: Any = getattr(found, "name", None)
     if called is None:
-        raise PuzzleError(f"{where} does not say: name (see docs/own-puzzle.md)")
+        raise PuzzleError(f"{where} does not define: name (see docs/own-puzzle.md)")
     if not isinstance(called, str) or not _NAME.fullmatch(called):
-        raise PuzzleError(f"{where}: name is {called!r}; it is made of up to 40 lower-case letters, digits and '-'")
+        raise PuzzleError(f"{where}: name {called!r} is not allowed; use up to 40 lower-case letters, digits and '-'")
     return OwnPuzzle(file.path, found, guarded(found, str(file.path)))
 
 

@@ -45,10 +45,12 @@ class _Guard(Puzzle):
             raise
         except BaseException as error:
             self._check_attributes()
-            raise PuzzleError(f"{self._here}: making it failed: {error_line(error, self.guarded_file)}") from error
+            raise PuzzleError(f"{self._here}: __init__ failed: {error_line(error, self.guarded_file)}") from error
         self._check_attributes()
         with self._naming("the start"):
-            self._start = self._checked_key(self._start, "usual_start gave" if start is None else "parse_text gave")
+            self._start = self._checked_key(
+                self._start, "usual_start returned" if start is None else "parse_text returned"
+            )
         self.check_key(self._start)
 
     def usual_start(self) -> Key:
@@ -80,14 +82,14 @@ class _Guard(Puzzle):
         with self._naming("is_goal", *ints(keys[:1])):
             found = super().is_goal(keys)
         if not isinstance(found, np.ndarray) or found.dtype != np.bool_ or found.shape != (len(keys),):
-            raise PuzzleError(f"{self._here}: is_goal gave {kind_of(found)}, expected bool of shape ({len(keys)},)")
+            raise PuzzleError(f"{self._here}: is_goal returned {kind_of(found)}, expected bool of shape ({len(keys)},)")
         return found
 
     def orbits(self, keys: Keys) -> Orbits | None:
         with self._naming("orbits", *ints(keys[:1])):
             found = super().orbits(keys)
         if found is not None and (not isinstance(found, np.ndarray) or found.shape != (len(keys),)):
-            raise PuzzleError(f"{self._here}: orbits gave {kind_of(found)} for {len(keys)} configurations")
+            raise PuzzleError(f"{self._here}: orbits returned {kind_of(found)} for {len(keys)} configurations")
         return found
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
@@ -98,7 +100,7 @@ class _Guard(Puzzle):
         with self._naming("a symmetry map", *ints(keys[:1])):
             found = symmetry(keys)
         if not isinstance(found, np.ndarray) or found.shape != keys.shape or found.dtype != keys.dtype:
-            raise PuzzleError(f"{self._here}: a symmetry map gave {kind_of(found)} for {len(keys)} configurations")
+            raise PuzzleError(f"{self._here}: a symmetry map returned {kind_of(found)} for {len(keys)} configurations")
         return found
 
     def render(self, key: Key) -> str:
@@ -106,7 +108,7 @@ class _Guard(Puzzle):
         with self._naming(f"render of {key:#x}"):
             text: Any = super().render(key)
         if not isinstance(text, str):
-            raise PuzzleError(f"{self._here}: render gave {kind_of(text)} for {key:#x}, expected a text")
+            raise PuzzleError(f"{self._here}: render returned {kind_of(text)} for {key:#x}, expected str")
         return text
 
     def describe_move(self, before: Key, after: Key) -> str:
@@ -145,9 +147,7 @@ class _Guard(Puzzle):
                     keys, error = half, found
                     break
             else:
-                return self._blame(
-                    f"expand, given {whole} configurations at once, the first", (key_at(keys, 0),), error
-                )
+                return self._blame(f"expand of {whole} configurations at once, the first", (key_at(keys, 0),), error)
         return self._blame("expand", tuple(ints(keys)), error)
 
     def _failure(self, keys: Keys) -> BaseException | None:
@@ -164,23 +164,23 @@ class _Guard(Puzzle):
         try:
             key = index(value)
         except TypeError:
-            raise PuzzleError(f"{self._here}: {what} {kind_of(value)}; a key is a whole number") from None
+            raise PuzzleError(f"{self._here}: {what} {kind_of(value)}; expected a whole number") from None
         if not 0 <= key <= self.layout.greatest:
             raise PuzzleError(
-                f"{self._here}: {what} {key:#x}, which is out of range: layout {self.layout.name} has the "
-                f"keys 0 to {self.layout.greatest:#x}"
+                f"{self._here}: {what} {key:#x}, which is out of range; layout {self.layout.name} "
+                f"holds 0 to {self.layout.greatest:#x}"
             )
         return key
 
     def _check_attributes(self) -> None:
         missing = [name for name in _NEEDED if not hasattr(self, name)]
         if missing:
-            raise PuzzleError(f"{self._here} does not say: {', '.join(missing)} (see docs/own-puzzle.md)")
+            raise PuzzleError(f"{self._here} does not define: {', '.join(missing)} (see docs/own-puzzle.md)")
         if not isinstance(self.layout, Layout):
-            raise PuzzleError(f"{self._here}: layout is {kind_of(self.layout)}; it is one of U32, U64, U128, U256")
+            raise PuzzleError(f"{self._here}: layout is {kind_of(self.layout)}; expected U32, U64, U128 or U256")
         most: Any = self.most_successors
         if not isinstance(most, int) or most < 0 or most > np.iinfo(np.uint16).max:
-            raise PuzzleError(f"{self._here}: most_successors is {most!r}; it is a whole number up to 65535")
+            raise PuzzleError(f"{self._here}: most_successors is {most!r}; expected a whole number from 0 to 65535")
 
 
 # A method that a class does not override must still look absent, so these are added only to classes that have them.
@@ -193,8 +193,8 @@ def _parse_text(self: _Guard, text: str) -> Key:
         raise
     except BaseException as error:
         said = error_line(error, self.guarded_file)
-        raise ConfigurationError(f"{text!r} is no configuration of {self.name}: {said}") from error
-    return self._checked_key(key, f"parse_text, given {text!r}, gave")
+        raise ConfigurationError(f"{text!r} is not a configuration of {self.name}: {said}") from error
+    return self._checked_key(key, f"parse_text of {text!r} returned")
 
 
 def _configurations(self: _Guard) -> Iterator[Keys]:
@@ -207,7 +207,7 @@ def _configurations(self: _Guard) -> Iterator[Keys]:
             return
         if not self.layout.holds(block):
             raise PuzzleError(
-                f"{self._here}: configurations gave {kind_of(block)}; layout {self.layout.name} is wanted"
+                f"{self._here}: configurations returned {kind_of(block)}; expected layout {self.layout.name}"
             )
         yield block
 
@@ -216,7 +216,7 @@ def _canonical(self: _Guard, keys: Keys) -> Keys:
     with self._naming("canonical", *ints(keys[:1])):
         found = super(_Guard, self).canonical(keys)
     if not self.layout.holds(found) or len(found) != len(keys):
-        raise PuzzleError(f"{self._here}: canonical gave {kind_of(found)} for {kind_of(keys)}")
+        raise PuzzleError(f"{self._here}: canonical returned {kind_of(found)} for {kind_of(keys)}")
     return found
 
 
@@ -225,12 +225,12 @@ def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
         found = list(super(_Guard, self).pictures(path))
     if len(found) != len(path) or not all(isinstance(each, Picture) for each in found):
         what = f"{kind_of(found)} for {len(path)} configurations, expected a picture of each"
-        raise PuzzleError(f"{self._here}: pictures gave {what}")
+        raise PuzzleError(f"{self._here}: pictures returned {what}")
     parts = [part for picture in found for part in picture.parts]
     if wrong := [
         part for part in parts if not isinstance(part, Part) or not all(isinstance(s, Shape) for s in part.shapes)
     ]:
-        raise PuzzleError(f"{self._here}: pictures gave {kind_of(wrong[0])}, expected a part made of shapes")
+        raise PuzzleError(f"{self._here}: pictures returned {kind_of(wrong[0])}, expected a Part made of shapes")
     return found
 
 

@@ -123,7 +123,7 @@ def test_a_move_that_scores_more_than_the_reserve_falls_is_refused(tmp_path: Pat
 def test_a_play_with_a_move_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with run_of(tmp_path) as run:
         for play in ("0 99", "0 x", "9"):
-            with pytest.raises(PuzzleError, match="there is no such move"):
+            with pytest.raises(PuzzleError, match="is not a legal move"):
                 run.puzzle.replay(play)  # type: ignore[attr-defined]
 
 

@@ -422,7 +422,7 @@ def test_by_another_metric(tmp_path: Path) -> None:
             own.distances, other.distances,
         )  # fmt: skip
         assert verify_directory(tmp_path / other.distances, True, Resources(), Control(), SilentObserver()).ok
-        with pytest.raises(PuzzleError, match="allowed are single"):
+        with pytest.raises(PuzzleError, match="expected single"):
             run.hardest(metric="straight")
     with explore("pancakes", {"n": "3"}, data=tmp_path) as run, pytest.raises(PuzzleError, match="no metric to choose"):
         run.hardest(metric="single")

@@ -22,11 +22,11 @@ from tests.support.toy import UNSEEN, GuardedLiar, vertex_keys
 
 #: What is said of each lie; ``{start}`` is the key of the start.
 SAID = {
-    "dtype": r"liar: expand, given 1 .*{start}.* successors as int64 of shape .*layout {layout}",
-    "shape": r"liar: expand, given 1 .*{start}.* successors as uint\d+ of shape \(\d+, .*1\).*layout {layout}",
-    "few-counts": r"liar: expand, given 1 .*{start}.* gave \d+ successors and 0 counts whose sum is 0",
-    "wrong-sum": r"liar: expand, given 1 .*{start}.* gave (\d+) successors and 1 counts whose sum is (?!\1)",
-    "many": r"liar: {start} has \d+ successors, most_successors says 4",
+    "dtype": r"liar: expand of 1 .*{start}.* successors as int64 of shape .*layout {layout}",
+    "shape": r"liar: expand of 1 .*{start}.* successors as uint\d+ of shape \(\d+, .*1\).*layout {layout}",
+    "few-counts": r"liar: expand of 1 .*{start}.* returned \d+ successors and 0 counts whose sum is 0",
+    "wrong-sum": r"liar: expand of 1 .*{start}.* returned (\d+) successors and 1 counts whose sum is (?!\1)",
+    "many": r"liar: {start} has \d+ successors, more than most_successors, 4",
     "stray": r"liar: a move from {start} leads to (0x[0-9a-f]+), no configuration: \1 has fallen over",
     "raises": r"ZeroDivisionError: a slip of the pen",
 }
@@ -89,7 +89,7 @@ def test_a_mistake_about_a_single_configuration_is_found_by_verify_as_the_puzzle
     assert drive(directory, resources, Control(), SilentObserver()).status == "complete"
     dumb = vertex_keys(layout, "spread", 600)[UNSEEN]
     report = verify_directory(directory, True, resources, Control(), SilentObserver())
-    said = {"rare": f"{dumb:#x} has no neighbour in layer", "slip": f"of {dumb:#x} successors gives"}
+    said = {"rare": f"{dumb:#x} has no neighbour in layer", "slip": f"successors of {dumb:#x} returns"}
     assert any(said[lie] in fault for fault in report.faults)
     assert report.cause == "puzzle"
 
@@ -104,7 +104,7 @@ def test_a_kernel_of_other_rules_is_found_within_few_layers(
     """Its moves are configurations and can be taken back: the reference rules alone contradict it."""
     resources = MANNERS[manner].take(monkeypatch, layout)
     directory = started(tmp_path, kind, layout=layout, keys="clumped", lie="other-rules")
-    with pytest.raises(PuzzleError, match=r"liar: of (0x[0-9a-f]+) successors gives (0x[0-9a-f]+), expand does not"):
+    with pytest.raises(PuzzleError, match=r"liar: successors of (0x[0-9a-f]+) returns (0x[0-9a-f]+), expand does not"):
         drive(directory, resources, Control(), SilentObserver())
     with RunStore(directory) as store:
         assert store.state.status == "failed"

@@ -228,7 +228,7 @@ def test_a_refused_run_is_not_left_open(tmp_path: Path, monkeypatch: pytest.Monk
     ("options", "message"),
     [
         ({"metric": Choice(METRICS), "colour": Choice(("red",))}, "the parameters was.*'colour': 'red'"),
-        ({"metric": Choice(METRICS[1:])}, r"metric=unit: allowed are straight\|finger"),
+        ({"metric": Choice(METRICS[1:])}, r"metric=unit: expected straight\|finger"),
     ],
 )
 def test_other_options_are_refused(

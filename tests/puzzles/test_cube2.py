@@ -62,11 +62,11 @@ BAD_TEXTS = {
     "UUUU/RRRR/FFFF/DDDD/LLLL/BBBU": ["colour U", "5 times", "expected 4"],
     # The whole cube turned about the axis from D to U.
     "UUUU/BBBB/RRRR/DDDD/FFFF/LLLL": ["corner DBL", "never moves", "DBL", "DLF", "turn the whole puzzle"],
-    "UUUR/FRRR/FUFF/DDDD/LLLL/BBBB": ["one corner is turned in its place"],
+    "UUUR/FRRR/FUFF/DDDD/LLLL/BBBB": ["one corner is twisted in its place"],
     # The mirror image of a piece.
-    "UUUU/FRRR/FRFF/DDDD/LLLL/BBBB": ["corner URF", "UFR", "no such piece"],
+    "UUUU/FRRR/FRFF/DDDD/LLLL/BBBB": ["corner URF", "UFR", "no piece has these"],
     # Two stickers of one colour on a piece.
-    "UUFU/RRRR/FUFF/DDDD/LLLL/BBBB": ["corner URF", "URU", "no such piece"],
+    "UUFU/RRRR/FUFF/DDDD/LLLL/BBBB": ["corner URF", "URU", "no piece has these"],
     # Pieces URF and DLF again where UFL and DFR should be.
     "UUUU/RRFR/RFFL/DDDD/LFLL/BBBB": ["corner URF and corner UFL", "same piece", "URF"],
     "0x381030": ["0x0 to 0x38102f"],
@@ -85,5 +85,5 @@ def test_what_is_no_cube_is_refused_in_one_line(text: str) -> None:
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(PuzzleError, match=r"metric=slice: allowed are half\|quarter"):
+    with pytest.raises(PuzzleError, match=r"metric=slice: expected half\|quarter"):
         Cube2({"metric": "slice"})

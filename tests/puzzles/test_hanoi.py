@@ -137,7 +137,7 @@ BAD_TEXTS = {
     "CBA/A/./.": ["disc A", "twice", "peg 1", "peg 2"],
     "CB/AA/./.": ["disc A", "twice"],
     "CB/./././": ["4 rows"],
-    "CB/././.": ["disc A", "no peg"],
+    "CB/././.": ["disc A", "is missing"],
     "BC/A/./.": ["peg 1", "C lies on B"],
     "./CAB/./.": ["peg 2", "B lies on A"],
     "C.BA/././.": ["peg 1", "'.'"],
@@ -159,7 +159,7 @@ def test_what_is_no_configuration_is_refused_in_one_line(text: str) -> None:
 
 
 def test_a_peg_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="disc B stands on peg 4 of 3"):
+    with pytest.raises(ConfigurationError, match="puts disc B on peg 4 of 3"):
         Hanoi({"pegs": "3"}, start="0xc")
 
 

@@ -114,7 +114,7 @@ def test_the_layout_fits_the_cells() -> None:
         size: Nakuron(None, Board(("0" * size,) * size, ("5" * size,) * 4).text()).layout.name for size in (3, 5, 7, 10)
     }
     assert names == {3: "u32", 5: "u64", 7: "u128", 10: "u256"}
-    with refused(PuzzleError, "121 cells that are no wall, a run 108 at most", Hint("optimise", "nakuron")):
+    with refused(PuzzleError, "121 free cells; a run holds at most 108", Hint("optimise", "nakuron")):
         Nakuron(None, Board(("0" * 11,) * 11, ("5" * 11,) * 4).text())
 
 
@@ -144,11 +144,11 @@ def test_reachable_boards(known: object) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the first line says the size"),
-        ("x/1", "the first line says the size of the board, 1 to 256, not 'x'"),
+        ("", "the first line must be the size"),
+        ("x/1", "the first line must be the size of the board, 1 to 256, not 'x'"),
         ("300", "not '300'"),
-        ("2/11/22/33/44/12", "this text has 5 lines there; row 2 is missing"),
-        ("2/11/22/33/44/12/34/55", "this text has 7 lines there"),
+        ("2/11/22/33/44/12", "found 5; row 2 is missing"),
+        ("2/11/22/33/44/12/34/55", "found 7"),
         ("2/11/22/33/44/12/3", "line 7, row 2, '3' has 1 cells, expected 2"),
         ("2/11/22/33/44/16/34", "line 6, row 1, has '6' in cell 2, expected 0 to 5"),
         ("2/11/222/33/44/12/34", "line 3, the frame's side right, '222' has 3 cells, expected 2"),
@@ -164,7 +164,10 @@ def test_wrong_boards_name_the_line(text: str, said: str) -> None:
 
 def test_other_walls_or_frames_are_no_configuration() -> None:
     puzzle = Nakuron(None, "2/11/22/33/44/12/35")
-    for text, said in (("15/33", "row 1 '15' has other walls"), ("2/11/22/33/45/12/35", "another frame")):
+    for text, said in (
+        ("15/33", "the walls of row 1, '15', differ"),
+        ("2/11/22/33/45/12/35", "the frame of this board differs"),
+    ):
         with pytest.raises(ConfigurationError, match=said):
             puzzle.parse(text)
 

@@ -142,17 +142,17 @@ def test_a_goal_is_meant_by_the_line_that_a_car_keeps_to() -> None:
     cars(HARDEST[1], goal="A@3,5")
     with pytest.warns(PuzzleWarning, match="any of the 2 pieces"):
         cars("AABB../....../....../....../....../......", goal="A@1,5")
-    with pytest.raises(PuzzleError, match="piece A is bound to its row"):
+    with pytest.raises(PuzzleError, match="piece A cannot leave its row"):
         cars(goal="A@2,1")
 
 
 @pytest.mark.parametrize(
     ("axis", "said"),
     [
-        ("rows", "write rows-and-columns, or A:row,BC:column"),
-        ("A:diagonal", "piece A is bound to one axis, row or column"),
-        ("A:row,A:column", "piece A is bound to one axis"),
-        ("Z:row", "'Z' is no piece of the board; its pieces are BACDE"),
+        ("rows", "expected rows-and-columns, or A:row,BC:column"),
+        ("A:diagonal", "piece A has two axes; expected one, row or column"),
+        ("A:row,A:column", "piece A has two axes"),
+        ("Z:row", "'Z' is not a piece of the board; its pieces are BACDE"),
     ],
 )
 def test_what_is_no_axis_is_refused(axis: str, said: str) -> None:

@@ -94,7 +94,7 @@ BAD_TEXTS = {
     "1 2 3 4 5 6": ["5 tokens", "has 6"],
     "1 2 6 4 5": ["place 3", "'6'", "1 to 5"],
     "1 2 -3 4 5": ["place 3", "'-3'"],
-    "2 2 3 4 5": ["place 2", "token 2", "second time"],
+    "2 2 3 4 5": ["place 2", "token 2", "appears twice"],
     "0x": ["hexadecimal"],
     "0x18": ["0x18", "0x17"],
     "0x100000000": ["32 bits"],

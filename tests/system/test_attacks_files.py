@@ -182,7 +182,7 @@ def test_what_others_can_write_is_not_owned(path: str, mode: int, tmp_path: Path
     (tmp_path / "in" / "jugs.py").write_text(JUGS, encoding="utf-8")
     assert read_owned(tmp_path / "in" / "jugs.py").decode() == JUGS
     (tmp_path / path).chmod(mode)
-    with pytest.raises(NotOwnedError, match="written by others"):
+    with pytest.raises(NotOwnedError, match="other users may write to it"):
         read_owned(tmp_path / "in" / "jugs.py")
 
 
@@ -266,7 +266,7 @@ def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatc
         place.chmod(0o700)
     kernels.chmod(0o777)
     jit.cache_directory.cache_clear()
-    with pytest.warns(PuzzleWarning, match="can be written by others"):
+    with pytest.warns(PuzzleWarning, match="other users may write to it"):
         assert jit.cache_directory() != kernels
     assert not mark.exists()
     # Were it this user's alone, it would be taken for a kernel.

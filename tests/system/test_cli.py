@@ -428,13 +428,13 @@ def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRu
 def test_a_goal_that_may_mean_several_pieces_is_warned_of_in_one_line(hakoiri: Hakoiri) -> None:
     board = ("run", "sliding", "--from", "AB/C.", "--goal", "A@2,2")
     found = hakoiri.here(*board, "--json")
-    assert "hakoiri: goal=A@2,2: any of the 3 pieces of the shape of A will do; for A itself say distinct=A" in (
+    assert "hakoiri: goal=A@2,2: any of the 3 pieces of the shape of A satisfies it; for A itself add distinct=A" in (
         found.stderr.splitlines()
     )
     assert found.json["goal_depth"] == 1
     apart = hakoiri.here(*board, "-o", "distinct=A", "--json")
-    assert (apart.json["goal_depth"], "will do" in apart.stderr) == (5, False)
-    assert "will do" not in hakoiri.here("path", found.json["run"]).stderr
+    assert (apart.json["goal_depth"], "satisfies it" in apart.stderr) == (5, False)
+    assert "satisfies it" not in hakoiri.here("path", found.json["run"]).stderr
 
 
 def test_a_configuration_may_begin_with_a_minus(hakoiri: Hakoiri) -> None:

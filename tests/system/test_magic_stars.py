@@ -177,8 +177,8 @@ REFUSED = {
     ("export", "last", "--to", "x.graphml"): "the name must end in .csv, .npz",
     ("run", "magic-star", "--whole"): "leave out --whole",
     ("run", "magic-star", "--from", "0x0"): "leave out --from",
-    ("run", "magic-star", "-o", "points=4"): "allowed are whole numbers 5..15",
-    ("run", "magic-star", "-o", "points=9", "-o", "strategy=generate"): "would take years for 9 points",
+    ("run", "magic-star", "-o", "points=4"): "expected a whole number in 5..15",
+    ("run", "magic-star", "-o", "points=9", "-o", "strategy=generate"): "is limited to 8 points",
     ("resume", "last", "-o", "points=7"): "has points 5, the resume names 7",
 }
 

@@ -9,12 +9,12 @@ from tests.system.helpers import Hakoiri
 
 #: An edit of the starter, the check that refuses it, and what is said.
 MISTAKES = [
-    ("undirected = False", "undirected = True", "undirected", r"TTTTTTTT \(0xff\) leads to .*: set undirected = False"),
-    ("most_successors = 23", "most_successors = 5", "rules", "has 7 successors, most_successors says 5"),
+    ("undirected = False", "undirected = True", "undirected", r"from TTTTTTTT \(0xff\) to .*; set undirected = False"),
+    ("most_successors = 23", "most_successors = 5", "rules", "has 7 successors, more than most_successors, 5"),
     ('options = {"coins"', 'options = {"stones"', "rules", "line 31, KeyError: 'coins'"),
-    ("return keys == 0", "return keys[0] == 0", "goals", "is_goal gave .* expected bool of shape"),
+    ("return keys == 0", "return keys[0] == 0", "goals", "is_goal returned .* expected bool of shape"),
     ('replace("0", "H")', 'replace("0", "X")', "rules", r"expected 8 coins, H \(heads\) or T \(tails\), not "),
-    ('return f"turn {left} and {left + 1}"', 'return "turn"', "moves in words", "are both called 'turn'"),
+    ('return f"turn {left} and {left + 1}"', 'return "turn"', "moves in words", "have the same description, 'turn'"),
     ("key ^ 0b11 << place for", "key ^ 0b11 << place << 20 for", "rules", r"a successor of TTTTTTTT \(0xff\)"),
     ("def usual_start(self)", "def usual(self)", "", "usual_start"),
 ]

@@ -36,7 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Hakoiri:
 
 
 def test_a_failed_run_blames_the_kernel_and_verify_finds_why(here: Hakoiri, tmp_path: Path) -> None:
-    said = "coins: of TTTTTTHH (0xfc) expand gives TTTTTHTT (0xfb), successors does not; the two must agree"
+    said = "coins: expand of TTTTTTHH (0xfc) returns TTTTTHTT (0xfb), successors does not; the two must agree"
     refused = here.here("run", coins(tmp_path, _NEAR), check=False)
     assert refused.error == f"hakoiri: {said}"
     for full in ([], ["--full"]):
@@ -48,7 +48,10 @@ def test_a_failed_run_blames_the_kernel_and_verify_finds_why(here: Hakoiri, tmp_
 def test_trying_it_blames_the_kernel(here: Hakoiri, tmp_path: Path) -> None:
     tried = here.here("try", coins(tmp_path, 0xFFC), "-o", "coins=12", "--json", check=False).json
     wrong = {each["check"]: each["wrong"] for each in tried["checks"]}
-    assert wrong["expand"] == "of TTTTTTTTTTHH (0xffc) expand finds TTTTTTTTTHTT (0xffb), successors does not"
+    assert (
+        wrong["expand"]
+        == "successors of TTTTTTTTTTHH (0xffc): expand returns TTTTTTTTTHTT (0xffb), successors does not"
+    )
     assert wrong["undirected"] is None
 
 
@@ -59,7 +62,7 @@ def test_a_sample_says_that_it_is_one_and_in_full_the_kernel_is_blamed(here: Hak
     assert sampled.stdout.endswith(f" successors (a sample, --seed {_OVERLOOKING}; --full looks at all)\n")
     found = here.here("verify", "last", "--full", check=False)
     assert found.code == 1
-    assert f"({_UNSEEN:#x}) expand gives " in found.stdout
+    assert f"({_UNSEEN:#x}) returns " in found.stdout
     assert "sample" not in found.stdout
     assert "undirected" not in found.stdout
 

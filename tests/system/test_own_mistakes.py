@@ -14,7 +14,7 @@ from tests.system.own import FAULT, FAULTY, ROW, changed, written
         (None, "there is no file "),
         ("", "jugs.py has no class Jugs; it has no puzzle"),
         (changed(("class Jugs", "class Jars")), "jugs.py has no class Jugs; it has Jars"),
-        (changed(("(Puzzle)", "")), "Jugs of jugs.py is no puzzle: a puzzle begins with 'class Jugs(Puzzle)'"),
+        (changed(("(Puzzle)", "")), "Jugs of jugs.py is not a puzzle; expected 'class Jugs(Puzzle)'"),
         ("Jugs = 3", "jugs.py has no class Jugs"),
         ("from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Jugs", "jugs.py has no class Jugs"),
         ("class Jugs:\n  def f(self)\n", "jugs.py: line 2, SyntaxError: expected ':'"),
@@ -27,22 +27,25 @@ from tests.system.own import FAULT, FAULTY, ROW, changed, written
             changed(("def successors", "def neighbours"), ("def usual_start", "def begin")),
             "does not define: successors, usual_start",
         ),
-        (changed(('    name = "jugs"\n', "")), "Jugs of jugs.py does not say: name"),
-        (changed(('name = "jugs"', 'name = "a/b"')), "name is 'a/b'; it is made of up to 40 lower-case letters"),
-        (changed(("    layout = U32\n", "")), "jugs of jugs.py does not say: layout"),
+        (changed(('    name = "jugs"\n', "")), "Jugs of jugs.py does not define: name"),
+        (changed(('name = "jugs"', 'name = "a/b"')), "name 'a/b' is not allowed; use up to 40 lower-case letters"),
+        (changed(("    layout = U32\n", "")), "jugs of jugs.py does not define: layout"),
         (
             changed(("    undirected = False\n", ""), ("    most_successors = 6\n", "")),
-            "jugs of jugs.py does not say: undirected, most_successors",
+            "jugs of jugs.py does not define: undirected, most_successors",
         ),
-        (changed(("layout = U32", "layout = int")), "layout is <class 'int'> (type); it is one of U32, U64"),
-        (changed(("most_successors = 6", "most_successors = '6'")), "most_successors is '6'; it is a whole number"),
-        (changed(("return 0x800", "pass")), "usual_start gave None (NoneType); a key is a whole number"),
-        (changed(("return 0x800", "return -1")), "usual_start gave -0x1, which is out of range: layout u32 has the"),
+        (changed(("layout = U32", "layout = int")), "layout is <class 'int'> (type); expected U32, U64"),
+        (changed(("most_successors = 6", "most_successors = '6'")), "most_successors is '6'; expected a whole number"),
+        (changed(("return 0x800", "pass")), "usual_start returned None (NoneType); expected a whole number"),
+        (
+            changed(("return 0x800", "return -1")),
+            "usual_start returned -0x1, which is out of range; layout u32 holds",
+        ),
         (
             changed(("return 0x800", "return 1 // 0")),
             "usual_start failed: line 15, ZeroDivisionError: integer division",
         ),
-        (changed(("return 0x800", "return 0x80000")), "no configuration of jugs: its text '0/0/0' means 0x0"),
+        (changed(("return 0x800", "return 0x80000")), "not a configuration of jugs: its text '0/0/0' means 0x0"),
     ],
 )
 def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp_path: Path, hakoiri: Hakoiri) -> None:
@@ -68,8 +71,8 @@ def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp
         ),
         (
             changed(("        return found\n", "        return found if key != 0x323 else [1 << 32]\n")),
-            "one of the successors of 3/2/3 (0x323) is 0x100000000, which is out of range: layout u32 has the "
-            "keys 0 to 0xffffffff",
+            "one of the successors of 3/2/3 (0x323) is 0x100000000, which is out of range; layout u32 holds "
+            "0 to 0xffffffff",
         ),
         (
             changed(("        return found\n", "        return found if key != 0x323 else [-5]\n")),
@@ -77,13 +80,13 @@ def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp
         ),
         (
             changed(("        return found\n", "        return found if key != 0x323 else [0.5]\n")),
-            "one of the successors of 3/2/3 (0x323) is 0.5 (float); a key is a whole number",
+            "one of the successors of 3/2/3 (0x323) is 0.5 (float); expected a whole number",
         ),
         (
             changed(
                 ("most_successors = 6", "most_successors = 2"), ("return found", "return found * (1 + (key < 999))")
             ),
-            "successors, most_successors says 2",
+            "successors, more than most_successors, 2",
         ),
         (
             changed(("        return found\n", "        return found if key != 0x323 else [0x1000000]\n")),
@@ -116,14 +119,22 @@ def test_a_mistake_is_told_with_the_configuration(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("room[:total], counts)", "room[:total].astype(np.uint64), counts)", "gave successors as uint64 of shape (2,)"),
-        ("room[:total], counts)", "room[:total].tolist(), counts)", "gave successors as [99, 101] (list)"),
-        ("room[:total], counts)", "room, counts - 1)", "gave 2 successors and 1 counts whose sum is 1"),
-        ("room[:total], counts)", "room[:total], counts / 2)", "gave counts as float64 of shape (1,), expected uint16"),
+        (
+            "room[:total], counts)",
+            "room[:total].astype(np.uint64), counts)",
+            "returned successors as uint64 of shape (2,)",
+        ),
+        ("room[:total], counts)", "room[:total].tolist(), counts)", "returned successors as [99, 101] (list)"),
+        ("room[:total], counts)", "room, counts - 1)", "returned 2 successors and 1 counts whose sum is 1"),
+        (
+            "room[:total], counts)",
+            "room[:total], counts / 2)",
+            "returned counts as float64 of shape (1,), expected uint16",
+        ),
         ("return Expansion(room[:total], counts)", "return room", "expected Expansion(successors, counts)"),
-        ("most_successors = 2", "most_successors = 1", "0x64 has 2 successors, most_successors says 1"),
-        ("key < 199", "key < 100", "of 0x64 successors gives 0x65, expand does not; the two must agree"),
-        ("key - 1\n", "key - 2\n", "of 0x64 expand gives 0x62, successors does not"),
+        ("most_successors = 2", "most_successors = 1", "0x64 has 2 successors, more than most_successors, 1"),
+        ("key < 199", "key < 100", "successors of 0x64 returns 0x65, expand does not; the two must agree"),
+        ("key - 1\n", "key - 2\n", "expand of 0x64 returns 0x62, successors does not"),
         ("total = 0\n", "total = unknown\n", "expand of 0x64 failed: line 22, TypingError: Failed in nopython mode"),
         ("total = 0\n", "total = [1][keys[0]]\n", "expand of 0x64 failed: line 22, IndexError"),
     ],
@@ -142,7 +153,7 @@ def test_a_mistake_in_a_kernel_is_told_before_a_run_is_made(
 @pytest.mark.parametrize(
     ("new", "said"),
     [
-        ("yield np.arange(200)", "configurations gave int64 of shape (200,); layout u32 is wanted"),
+        ("yield np.arange(200)", "configurations returned int64 of shape (200,); expected layout u32"),
         ("yield np.arange(199, -1, -1).astype(np.uint32)", "does not list its configurations in increasing order"),
         ("yield np.arange(198, dtype=np.uint32)", "leads to 0xc6, which is not among the 198 configurations"),
         ("yield np.arange(200, dtype=np.uint32)[missing:]", "configurations failed: line 26, NameError"),
@@ -187,7 +198,7 @@ def test_verify_says_that_a_puzzle_is_wrong_and_advises_nothing_that_cannot_help
     assert hakoiri.here("run", written(tmp_path, slip, "Row"), check=False).code == 0
     found = hakoiri.here("verify", "last", "--full", check=False)
     assert found.code == 1
-    assert "row: of 0x8 successors gives 0x7, expand does not; the two must agree" in found.stdout
+    assert "row: successors of 0x8 returns 0x7, expand does not; the two must agree" in found.stdout
     assert "the puzzle is wrong, not the file, so no repair helps" in found.stderr
     assert "--repair" not in found.stderr
     assert hakoiri.here("verify", "last", "--full", "--json", check=False).json["cause"] == "puzzle"

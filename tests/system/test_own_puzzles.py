@@ -40,7 +40,7 @@ def test_an_option_of_ones_own_puzzle(tmp_path: Path, hakoiri: Hakoiri) -> None:
             found = hakoiri.ask("run", f"{LIGHTS}:LightsOut", "-o", f"n={n}")
             assert (found["goal_depth"], found["configurations"]) == (presses, 2 ** (n * n - 4 * (n == 4)))
     refused = hakoiri.here("run", f"{LIGHTS}:LightsOut", "-o", "n=6", check=False)
-    assert "allowed are whole numbers 2..5" in refused.error
+    assert "expected a whole number in 2..5" in refused.error
 
 
 def test_a_text_that_is_drawn_but_not_read(tmp_path: Path, hakoiri: Hakoiri) -> None:
@@ -49,7 +49,7 @@ def test_a_text_that_is_drawn_but_not_read(tmp_path: Path, hakoiri: Hakoiri) -> 
     found = hakoiri.ask("run", word)
     assert (found["configurations"], found["start"]) == (16, "0x800")
     assert hakoiri.ask("path", "last", "--to", "0x440")["configurations"][-1] == "4/4/0"
-    assert "write its key as 0x" in hakoiri.here("distance", "last", "4/4/0", check=False).error
+    assert "expected a key as 0x" in hakoiri.here("distance", "last", "4/4/0", check=False).error
 
 
 def test_what_a_file_prints_does_not_get_into_the_json(tmp_path: Path, hakoiri: Hakoiri) -> None:
@@ -120,7 +120,7 @@ def test_a_file_of_somebody_else_is_run_only_if_named(tmp_path: Path, hakoiri: H
     word = written(tmp_path)
     hakoiri.json("run", word)
     os.chown(tmp_path / "jugs.py", 12_345, 12_345)
-    assert "belongs to somebody else" in hakoiri("path", "last", check=False).error
+    assert "belongs to another user" in hakoiri("path", "last", check=False).error
     assert hakoiri.json("path", "last", env={FILES: str(tmp_path / "jugs.py")})["length"] == 7
     assert hakoiri.json("run", word)["configurations"] == 16
 
@@ -201,8 +201,8 @@ def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri,
     [
         (("--puzzle", "{missing}:Jugs"), "", "there is no file {missing}"),
         (("--puzzle", "{file}:Jars"), "", "jugs.py has no class Jars; it has Jugs"),
-        (("--puzzle", "{file}"), "", "say which class, {file}:NAME; it has Jugs"),
-        (("--puzzle", "klotski"), "", "'klotski' names no user puzzle; write FILE.py:NAME"),
+        (("--puzzle", "{file}"), "", "needs a class, as in {file}:NAME; it has Jugs"),
+        (("--puzzle", "klotski"), "", "'klotski' is not a puzzle file; expected FILE.py:NAME"),
         ((), "{missing}", "there is no file {missing}"),
         ((), "{broken}", "{broken}: line 1, SyntaxError"),
     ],

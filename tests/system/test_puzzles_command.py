@@ -102,7 +102,7 @@ def test_a_board_is_read_from_a_file_everywhere(content: str, hakoiri: Hakoiri, 
         ("latin.txt", b"AABC\nAAD\xe9", "the file {path} is no text in UTF-8: byte 9"),
         ("huge.txt", b"A" * 200_000, "the file {path} holds no board"),
         ("wrong.txt", b"AABC\nAADC\nE.DF\nE.GH\nIIG#\n", "row 5 'IIG#': '#' is neither"),
-        ("other", None, "a board has 5 rows"),
+        ("other", None, "expected 5 rows"),
     ],
 )
 def test_a_bad_file_is_named(name: str, content: bytes | None, said: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_text_is_no_file_for_looking_like_one(hakoiri: Hakoiri) -> None:
     """A board may end in .txt, be longer than a file's name, or hold what no name can."""
     assert hakoiri.ask("run", "sliding", "--from", "tttt/.txt")["configurations"] > 0
     for text in ("A" * 5000, "A\0B", "~"):
-        assert "a board has 5 rows" in hakoiri.here("show", text, check=False).error
+        assert "expected 5 rows" in hakoiri.here("show", text, check=False).error
 
 
 def test_the_goal_of_a_path_is_never_a_file(hakoiri: Hakoiri, tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_turns_of_a_cube_are_read_and_answered(hakoiri: Hakoiri) -> None:
     shown = hakoiri.ask("show", "R U", "--puzzle", "cube2")
     assert hakoiri.ask("show", shown["configuration"], "--puzzle", "cube2")["key"] == shown["key"]
     refused = hakoiri.here("run", "cube2", "--from", "R U X", check=False)
-    assert refused.error == "hakoiri: turn 3, 'X', is none of cube2; they are U, U', U2, R, R', R2, F, F', F2"
+    assert refused.error == "hakoiri: turn 3, 'X', is not a turn of cube2; expected U, U', U2, R, R', R2, F, F', F2"

@@ -239,7 +239,7 @@ def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path)
     [
         ("boards --size 3x3 --pieces 1x1:* --csv boards.txt", "the name must end in .csv or .parquet"),
         ("boards --size 3x3 --pieces 1x1:* --csv boards.csv --queue", "--csv goes with no --queue"),
-        ("boards --size 3x3 --pieces 4x1:1", "no mix of these pieces fits"),
+        ("boards --size 3x3 --pieces 4x1:1", "no mix of these pieces fills"),
         ("boards --size 3x3 --pieces 1x1:* -o metric=any", "option metric=any"),
         ("sizes tiles --sizes 5", "tiles has none of these"),
         ("sizes tiles --sizes 4 -o rows=2", "the sizes of a study say what rows is"),
