@@ -27,7 +27,7 @@ import psutil
 from benchmarks.watched import ALONE, Seen, Watched
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from tests.support.namespaces import Network
-from tests.system.servers import RedisServer
+from tests.support.servers import RedisServer
 
 HAKOIRI = Path(sys.executable).parent / "hakoiri"
 CONTROL = "control"

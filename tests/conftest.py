@@ -18,7 +18,7 @@ from hakoiri.api import Run, census, explore
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.program import program_of
-from tests.support.searching import SlowRules, Successors
+from tests.support.plain_search import SlowRules, Successors
 
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
 _MEMORY, _ROOM_BYTES = Path("/dev/shm"), 4 << 30

@@ -15,7 +15,7 @@ from hakoiri.coordinator.runs.kinds import KINDS
 from hakoiri.hints import WORDS, in_command_line
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
-from tests.system.helpers import ROOT
+from tests.support.commands import ROOT
 
 #: The folders of the source. All but `hakoiri` itself are imported below that name, through the links in it; here they
 #: are called by the folder alone.
@@ -182,7 +182,7 @@ def test_dangers_are_seen(source: str, count: int) -> None:
         ("worker", "from . import tasks", False),
         ("worker", "from storage.layers.codec import encode", False),
         ("coordinator", "from hakoiri.worker.tasks import TASKS\nimport numpy", True),
-        ("coordinator", "import tests.system.helpers", False),
+        ("coordinator", "import tests.support.commands", False),
         ("hakoiri", "import campaigns.mayhem.works", False),
     ],
 )

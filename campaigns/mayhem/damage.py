@@ -19,9 +19,9 @@ from campaigns.mayhem.works import WORKS
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.names import DATA_FILE, SPILL_FOLDER
+from tests.support.commands import ROOT, Finished, Hakoiri, wait_until
 from tests.support.harms import HARMS, PAGE, Harm, flip, told, truncate
-from tests.system.before import be_starved, stand_still
-from tests.system.helpers import ROOT, Finished, Hakoiri, wait_until
+from tests.support.process_setup import be_starved, stand_still
 
 #: A question of a small run that takes so long hangs.
 _MOST_SECONDS = 60.0

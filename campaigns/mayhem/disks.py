@@ -14,7 +14,7 @@ from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, require_preloaded
 from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure
 from campaigns.mayhem.works import the_run
-from tests.system.helpers import Finished
+from tests.support.commands import Finished
 
 _CHANGES = WRITES | SYNCS | NAMES
 

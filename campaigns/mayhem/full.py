@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial
 from hakoiri.storage.names import SCRATCH_PREFIX
-from tests.system.disks import FILE_SYSTEMS, FILLER, fill_disk, mounted_disk
-from tests.system.helpers import Finished, Hakoiri
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import Finished, Hakoiri
+from tests.support.disks import FILE_SYSTEMS, FILLER, fill_disk, mounted_disk
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 _SIZE, _MOST_LEFT = 100_000_000, 1 << 16
 #: What a trial is: a file system, and how many bytes of it are left, in steps of its blocks.

@@ -3,7 +3,7 @@
 from random import Random
 
 from campaigns.mayhem.mutation import mutated
-from tests.system.web_servers import TOKEN
+from tests.support.web import TOKEN
 
 _METHODS = (
     b"GET",) * 30 + (b"HEAD", b"OPTIONS", b"PUT", b"get", b"G\0T", b"CONNECT", b"PRI", b"", b"X" * 99, b"\x80",

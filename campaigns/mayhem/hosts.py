@@ -16,7 +16,7 @@ from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
-from tests.system.helpers import ROOT, clean_environment
+from tests.support.commands import ROOT, clean_environment
 
 _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.

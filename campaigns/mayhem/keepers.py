@@ -18,10 +18,10 @@ from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.transport.connection import living_hosts
+from tests.support.commands import Running, wait_until
 from tests.support.namespaces import Network, enter
-from tests.system.before import be_impatient
-from tests.system.helpers import Running, wait_until
-from tests.system.servers import RedisServer
+from tests.support.process_setup import be_impatient
+from tests.support.servers import RedisServer
 
 _MOST_BLOWS = 4
 #: By hosts a run takes so many times what it takes by threads, the start included.

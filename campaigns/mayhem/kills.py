@@ -11,8 +11,8 @@ from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import the_run
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.names import HOLDER_FILE
-from tests.system.helpers import Running, wait_until
-from tests.system.web_servers import ADDRESS
+from tests.support.commands import Running, wait_until
+from tests.support.web import ADDRESS
 
 _MOST_BLOWS = 3
 #: What a driver says that is one too many.

@@ -14,7 +14,7 @@ from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
-from tests.system.helpers import ROOT, Running, clean_environment, wait_until
+from tests.support.commands import ROOT, Running, clean_environment, wait_until
 
 #: Changes of a worker's code: in a puzzle's class, kernel or table, a task, the coding, the version of Python.
 OTHER = {

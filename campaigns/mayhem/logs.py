@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
-from tests.system.helpers import Running, wait_until
-from tests.system.web_servers import ADDRESS
+from tests.support.commands import Running, wait_until
+from tests.support.web import ADDRESS
 
 _PIPE = "log"
 

@@ -12,7 +12,7 @@ from campaigns.mayhem.scene import Scene
 from campaigns.mayhem.trials import TWICE, ImpossibleError, Measure, Outcome, Part, Trial, pair_of
 from campaigns.mayhem.works import Work, undisturbed_in
 from hakoiri.worker.transport.connection import living_hosts, living_workers
-from tests.system.helpers import HAKOIRI, wait_until
+from tests.support.commands import HAKOIRI, wait_until
 
 _ROOT, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 _LEAST_MB, _MOST_MB = 300, 500

@@ -16,8 +16,8 @@ from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import living_workers
-from tests.system.helpers import HAKOIRI, Running, wait_until
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import HAKOIRI, Running, wait_until
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 _FILES = {FILES: f"{OWN_FILE}:{POISON_FILE}"}
 _LIMIT_MB = 400

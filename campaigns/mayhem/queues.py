@@ -12,7 +12,7 @@ from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import FOR_WORKERS
 from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
-from tests.system.helpers import Running
+from tests.support.commands import Running
 
 _MOST_SECONDS = 180
 #: How often somebody does harm while a run is under way, and how long he waits in between at most.

@@ -9,9 +9,8 @@ from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.speaking import speak
 from campaigns.mayhem.trials import REQUESTS, WAITED, Measure, Outcome, Part, Trial
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of, small_runs
-from tests.support.fuzzing import BUSY, METHODS, fuzz
-from tests.system.web_servers import TOKEN
+from tests.support.web import TOKEN, client_of, small_runs
+from tests.support.web_requests import BUSY, METHODS, fuzz
 
 _AT_ONCE, _MOST_SECONDS = 500, 120.0
 #: What is drawn: requests by such methods, or, where there are none, what a connection sends.

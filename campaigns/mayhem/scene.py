@@ -29,9 +29,9 @@ from campaigns.mayhem.works import (
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.names import runs_being_made
 from hakoiri.worker.transport.connection import living_workers
-from tests.system.helpers import Hakoiri, Running, await_end, wait_until
-from tests.system.servers import RedisServer
-from tests.system.web_servers import ENVIRONMENT
+from tests.support.commands import Hakoiri, Running, await_end, wait_until
+from tests.support.servers import RedisServer
+from tests.support.web import ENVIRONMENT
 
 #: No trial is waited for any longer: a run of seconds that takes so long hangs.
 MOST_SECONDS = 120

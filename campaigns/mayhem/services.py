@@ -19,8 +19,8 @@ from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import SERVED_FILE
-from tests.system.disks import mounted_disk
-from tests.system.helpers import HAKOIRI, Hakoiri, Running
+from tests.support.commands import HAKOIRI, Hakoiri, Running
+from tests.support.disks import mounted_disk
 
 _DISK_BYTES = 200_000_000
 _BALLAST = ".ballast"

@@ -25,10 +25,10 @@ from campaigns.mayhem.web import mistakes
 from campaigns.mayhem.works import WORKS, undisturbed_in
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
-from tests.support.fuzzing import BUSY
-from tests.system.helpers import ROOT, clean_environment, wait_until
-from tests.system.servers import RedisServer
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import ROOT, clean_environment, wait_until
+from tests.support.servers import RedisServer
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
+from tests.support.web_requests import BUSY
 
 #: Runs that begin with an empty data directory and whose processes need no changes.
 _WORKS = [work for work in WORKS.values() if not (work.before or work.base)]

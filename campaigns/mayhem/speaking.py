@@ -18,8 +18,8 @@ from campaigns.mayhem.grammar import stream
 from hakoiri.web.app import make_app
 from hakoiri.web.server import OPTIONS
 from hakoiri.web.settings import Settings
-from tests.support.fuzzing import BUSY
-from tests.system.web_servers import TOKEN
+from tests.support.web import TOKEN
+from tests.support.web_requests import BUSY
 
 #: Connections that are open side by side; how long the last answer of one is waited for; how long others may wait.
 _AT_A_TIME, _QUIET_SECONDS, _MOST_SECONDS = 100, 0.3, 10.0

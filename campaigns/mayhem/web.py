@@ -15,9 +15,9 @@ from campaigns.mayhem.mutation import mutated
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import REQUESTS, TWICE, WAITED, Measure
 from campaigns.mayhem.works import the_run
-from tests.support.endless import ENDLESS, many_files
-from tests.system.helpers import Running
-from tests.system.web_servers import ADDRESS, TOKEN, Server
+from tests.support.commands import Running
+from tests.support.web import ADDRESS, TOKEN, Server
+from tests.support.web_requests import ENDLESS, many_files
 
 _MOST_REQUESTS, _CLIENTS, _STRANGERS = 60, 60, 1_010
 _ANSWER_SECONDS = 30.0

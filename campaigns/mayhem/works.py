@@ -18,8 +18,8 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.ledger.records import unpack_record
 from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
-from tests.system.before import be_impatient, be_starved
-from tests.system.helpers import Hakoiri
+from tests.support.commands import Hakoiri
+from tests.support.process_setup import be_impatient, be_starved
 
 #: Fields that may differ between two runs of one command: times, who committed what in how large pieces, and the flow
 #: of moves, which is summed only where workers take part.

@@ -19,7 +19,7 @@ from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Disturbed
 from campaigns.mayhem.services import megabytes
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
-from tests.system.helpers import await_end, wait_until
+from tests.support.commands import await_end, wait_until
 
 
 class Toy(Part):

@@ -12,7 +12,7 @@ import pytest
 from campaigns.mutants.entered import read_entered
 from campaigns.mutants.page import PAGE, RESULTS, judged, last_rows, page, standing
 from campaigns.mutants.sites import mutants
-from tests.support.reading import ROOT
+from tests.support.commands import ROOT
 
 SOURCE = '''\
 """A module."""

@@ -18,10 +18,10 @@ from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
-from tests.support.engine import MANNERS, driven, new_run
+from tests.support.plain_search import SlowRules, Successors
 from tests.support.refusals import refused
-from tests.support.searching import SlowRules, Successors
 from tests.support.toy import Toy, is_goal
+from tests.support.toy_runs import MANNERS, driven, new_run
 
 TOYS = [
     ("u32", "clumped", "no", "Toy"), ("u128", "spread", "no", "Toy"), ("u64", "clumped", "yes", "Toy"),

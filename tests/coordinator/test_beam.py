@@ -15,7 +15,7 @@ from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.plays.met import SeenBoards
-from tests.support.nakuron_boards import KNOWN, Known
+from tests.support.published import KNOWN, Known
 from tests.support.runs import SILENT
 
 BOARD = random_board(40, 2, 3)

@@ -7,9 +7,9 @@ import pytest
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.puzzles.errors import PuzzleError
+from tests.support.commands import Hakoiri
 from tests.support.runs import verified
-from tests.system.helpers import Hakoiri
-from tests.system.own import changed, written
+from tests.support.user_puzzles import changed, written
 
 #: A walk over a row of stones, each worth something until it is left or stepped over: then it sinks.
 STONES = """\

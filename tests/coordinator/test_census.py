@@ -41,12 +41,10 @@ from hakoiri.storage.names import LABELS, META, PARTIAL_KEY, SIZES_KEY, SPILL_FO
 from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
-from tests.support.engine import before_call, left_by_another_version, open_without_sync
 from tests.support.refusals import refused
-from tests.support.runs import opened
-from tests.support.searching import essence
-from tests.support.spaces import small_slabs
+from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
+from tests.support.toy_runs import before_call, left_by_another_version, open_without_sync
 
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64

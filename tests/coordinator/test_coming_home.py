@@ -18,9 +18,9 @@ from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
-from tests.support.engine import assert_as_expected, new_run
-from tests.support.near_hosts import NAMES, NearHosts, Notes, driven, near_hosts, resources_of
-from tests.support.searching import ImpatientControl
+from tests.support.near_hosts import NAMES, NearHosts, driven, near_hosts, resources_of
+from tests.support.runs import Notes, StoppingAfter
+from tests.support.toy_runs import assert_as_expected, new_run
 
 pytestmark = pytest.mark.timeout(120)
 OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"}
@@ -50,7 +50,7 @@ def test_who_is_stopped_while_a_run_comes_home_brings_the_rest_later(
     left, halves, keepers = list[int](), 0, True
     while keepers:
         with suppress(StopRun):
-            collect_run(directory, "", ImpatientControl(9 + len(left)), SilentObserver())
+            collect_run(directory, "", StoppingAfter(9 + len(left)), SilentObserver())
         with RunStore(directory) as store:
             away = [record.depth for record in store.layer_records() if record.hosted]
             halves += bool(away and store.names(BLOCKS, number_key(away[0])))

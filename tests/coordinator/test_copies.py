@@ -27,18 +27,18 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array
-from tests.support.engine import EMBEDDINGS, new_run
 from tests.support.near_hosts import (
     NAMES,
     Killed,
     NearHosts,
-    Notes,
     always_even,
     assert_as_a_plain_search,
     driven,
     near_hosts,
     resources_of,
 )
+from tests.support.runs import Notes
+from tests.support.toy_runs import EMBEDDINGS, new_run
 
 pytestmark = pytest.mark.timeout(300)
 USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]

@@ -19,18 +19,18 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.copies import Copies
 from hakoiri.worker.hosts.requests import HostRequest
-from tests.support.engine import EMBEDDINGS, new_run
 from tests.support.near_hosts import (
     NAMES,
     Killed,
     NearHosts,
-    Notes,
     always_even,
     assert_as_a_plain_search,
     driven,
     near_hosts,
     resources_of,
 )
+from tests.support.runs import Notes
+from tests.support.toy_runs import EMBEDDINGS, new_run
 
 pytestmark = pytest.mark.timeout(300)
 USUAL = {("u32", "spread", "no"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"), ("u256", "clumped", "no")}

@@ -20,9 +20,10 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import do_task
-from tests.support.engine import new_run
-from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
+from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
+from tests.support.runs import Notes
 from tests.support.toy import Toy
+from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
 DEPTH = 4

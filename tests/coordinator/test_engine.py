@@ -33,9 +33,9 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap
-from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
-from tests.support.searching import reference_distances, reference_layers
+from tests.support.plain_search import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
+from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
 
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (

@@ -15,9 +15,9 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.worker.exchange.closed_set import ClosedSet
-from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 from tests.support.refusals import refused
-from tests.support.searching import Countdown
+from tests.support.runs import Countdown
+from tests.support.toy_runs import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 
 LAYOUTS_AND_KEYS = [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
 kinds = pytest.mark.parametrize("directed", ["no", "yes"])

@@ -31,7 +31,9 @@ from hakoiri.storage.names import HOLDER_FILE, META, PARTIAL_KEY, SPILL_FOLDER
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.step import RangeStep
-from tests.support.engine import (
+from tests.support.runs import Countdown, StoppingAfter
+from tests.support.toy import Toy
+from tests.support.toy_runs import (
     MANNERS,
     assert_as_expected,
     assert_tidy,
@@ -42,8 +44,6 @@ from tests.support.engine import (
     new_run,
     spied,
 )
-from tests.support.searching import Countdown, ImpatientControl
-from tests.support.toy import Toy
 
 #: A run whose books are wrong may go on for ever.
 pytestmark = pytest.mark.timeout(120)
@@ -110,7 +110,7 @@ def test_a_search_may_be_interrupted_at_any_check(
         sessions += 1
         # More and more patient, for what is done within an expansion counts only from its next checkpoint on.
         resources = manners(rng.choice(list(MANNERS)) if manner == "any" else manner)
-        status = driven(directory, resources, ImpatientControl(rng.randrange(1, 20 * sessions + 1))).status
+        status = driven(directory, resources, StoppingAfter(rng.randrange(1, 20 * sessions + 1))).status
         assert_begun_well(directory, options)
     assert sessions > 1
     assert_as_expected(directory, options)
@@ -142,7 +142,7 @@ def test_a_layer_that_another_version_left_half_made_is_begun_anew(
     resources, merged, spilled = manners("durable"), 0, 0
     for checks in range(20, 500, 8):
         directory = new_run(tmp_path, options)
-        if driven(directory, resources, ImpatientControl(checks)).status == "interrupted":
+        if driven(directory, resources, StoppingAfter(checks)).status == "interrupted":
             with RunStore(directory) as store:
                 if store.read_partial() is None:
                     continue
@@ -162,7 +162,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     resources, directory, given = manners("durable"), new_run(tmp_path, options), list[int]()
     begun = None
     for checks in range(20, 500, 8):
-        driven(directory, resources, ImpatientControl(checks))
+        driven(directory, resources, StoppingAfter(checks))
         with RunStore(directory) as store:
             if begun := store.read_partial():
                 break
@@ -192,7 +192,7 @@ def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads
     resources, ended = manners("durable"), 0
     for checks in range(20, 500, 8):
         directory = new_run(tmp_path, options)
-        driven(directory, resources, ImpatientControl(checks))
+        driven(directory, resources, StoppingAfter(checks))
         with RunStore(directory, writable=True) as store:
             if fields := store.read_partial():
                 ended += fields["expanded"] > 0

@@ -41,12 +41,13 @@ from hakoiri.storage.names import BLOCKS, DATA_FILE, SPILL_FOLDER, number_key
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
-from tests.support.engine import MANNERS, assert_tidy, before_call, driven, new_run, spied
 from tests.support.near_hosts import near_hosts, resources_of
+from tests.support.plain_search import SlowRules, Successors
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.searching import Countdown, ImpatientControl, SlowRules, Successors
+from tests.support.runs import Countdown, StoppingAfter
 from tests.support.toy import Toy, is_goal
+from tests.support.toy_runs import MANNERS, assert_tidy, before_call, driven, new_run, spied
 
 TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
@@ -198,7 +199,7 @@ def test_they_may_be_interrupted_at_any_check(
         # Another memory each time: other parts of the targets, and other ranges.
         manner = rng.choice(["starving", "durable", "spilling", "default", "chunks"])
         resources = MANNERS[manner].take(monkeypatch, options["layout"])
-        status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
+        status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
     assert sessions > 1
     assert_right(directory, options)
 
@@ -260,7 +261,7 @@ def test_moves_backwards_may_be_interrupted_at_any_check(
             if not begun:
                 # As an older program does it, until a layer is begun so.
                 patch.setattr(GoalSearch, "_retracts", False)
-            status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
+            status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
         with RunStore(directory) as store:
             begun = begun or (store.state.depth > 0 and store.read_partial() is not None)
     assert begun

@@ -23,9 +23,10 @@ from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.coordinator.test_goals import assert_right
-from tests.support.engine import new_run
-from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
+from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
+from tests.support.runs import Notes
 from tests.support.toy import TwoWayToy
+from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
 TOYS = [("u64", "clumped"), ("u128", "spread"), ("u32", "low"), ("u256", "clumped")]

@@ -17,8 +17,8 @@ from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.errors import TaskError
-from tests.support.engine import MANNERS
 from tests.support.toy import UNSEEN, GuardedLiar, vertex_keys
+from tests.support.toy_runs import MANNERS
 
 #: What is said of each lie; ``{start}`` is the key of the start.
 SAID = {

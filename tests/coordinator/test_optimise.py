@@ -27,11 +27,11 @@ from hakoiri.storage.names import ROWS
 from hakoiri.storage.results.rows import ResultRows, read_arrays
 from hakoiri.worker.nakuron.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
-from tests.support.engine import before_call, spied
-from tests.support.nakuron_boards import KNOWN
+from tests.support.published import KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
-from tests.system.own import written
+from tests.support.toy_runs import before_call, spied
+from tests.support.user_puzzles import written
 
 BOARD = random_board(40, 2, 3)
 

@@ -14,8 +14,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from tests.support.plain_search import SlowRules, Successors, reference_distances
 from tests.support.published import HAKOIRI
-from tests.support.searching import SlowRules, Successors, reference_distances
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]

@@ -39,10 +39,10 @@ from hakoiri.storage.names import SCRATCH_PREFIX
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
-from tests.support.engine import MANNERS, spied
-from tests.support.runs import opened
-from tests.support.searching import ImpatientControl, local_context, reference_distances
+from tests.support.plain_search import reference_distances
+from tests.support.runs import StoppingAfter, local_context, opened
 from tests.support.toy import Toy, is_goal
+from tests.support.toy_runs import MANNERS, spied
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,7 @@ def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, mo
 
 def test_a_diameter_by_orbits_can_be_stopped(starved: Run) -> None:
     with pytest.raises(StopRun, match="enough"):
-        starved.diameter(control=ImpatientControl(40))
+        starved.diameter(control=StoppingAfter(40))
     assert not list(starved.store.directory.glob(f"{SCRATCH_PREFIX}*"))
 
 
@@ -350,7 +350,7 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
     monkeypatch.setattr(bounding, "_KEEP_SECONDS", 0.0)
     monkeypatch.setattr(bounding, "_KEEP_PART", 1e9)
     monkeypatch.setattr(bounding, "_MOST_INTERVALS", 1_000_000)
-    control, stopped, killed = ImpatientControl(6), tmp_path / "stopped", tmp_path / "killed"
+    control, stopped, killed = StoppingAfter(6), tmp_path / "stopped", tmp_path / "killed"
     with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]
         directory = run.eccentricity_run(0).make(run.resources, every=True)

@@ -28,7 +28,7 @@ from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.worker.errors import TaskError
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.searching import ImpatientControl, essence, started
+from tests.support.runs import StoppingAfter, essence, started
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -100,7 +100,7 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
         zip([Resources(), Resources(workers=2, chunk=100)] * 20, checks, strict=True), 1
     ):
         resources, count = ways_and_checks
-        control = ImpatientControl(count)
+        control = StoppingAfter(count)
         recorder = Recorder(control)
         state = drive(directory, resources, control, recorder)
         seen += recorder.steps
@@ -155,7 +155,7 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
 )
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "census")
-    control = ImpatientControl(checks)
+    control = StoppingAfter(checks)
     state = drive(directory, Resources(workers=2, chunk=9_000), control, SilentObserver())
     assert state.status == ("interrupted" if control.interrupted else "complete")
     assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"

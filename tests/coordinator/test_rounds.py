@@ -19,18 +19,18 @@ from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostRequest
-from tests.support.engine import EMBEDDINGS, before_call, new_run
 from tests.support.near_hosts import (
     NAMES,
     Killed,
     NearHosts,
-    Notes,
     assert_as_a_plain_search,
     driven,
     near_hosts,
     resources_of,
 )
-from tests.system.servers import RedisServer
+from tests.support.runs import Notes
+from tests.support.servers import RedisServer
+from tests.support.toy_runs import EMBEDDINGS, before_call, new_run
 
 pytestmark = pytest.mark.timeout(300)
 #: The last is how many bytes a part takes at least: with few the older keys are put away.

@@ -21,9 +21,10 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.exchange.shares import BASE_BYTES
+from tests.support.plain_search import SlowRules, reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.searching import SlowRules, essence, reference_layers, started
+from tests.support.runs import essence, started
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]

@@ -17,9 +17,9 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import DATA_FILE
 from hakoiri.storage.results.rows import ResultRows
+from tests.support.plain_search import reference_layers
 from tests.support.refusals import refused
 from tests.support.runs import Notes, driven, opened, repaired, verified
-from tests.support.searching import reference_layers
 
 #: Depth, diameter, radius, unordered diametral pairs; depths of the others: A058986, A078941, and as known of TopSpin.
 TILES = {"2x2": (6, 6, 6, 6), "2x3": (21, 21, 21, 180), "2x4": (36, 36, 35, 5_040)}

@@ -30,7 +30,7 @@ from hakoiri.worker.graphs import strong as bounding
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.graphs.strong import transposed
 from tests.support.refusals import refused
-from tests.support.searching import ImpatientControl, local_context
+from tests.support.runs import StoppingAfter, local_context
 
 Edges = set[tuple[int, int]]
 #: Small components one by one, small ones together, and all by bounds: as tasks, or where each search may be the last.
@@ -203,7 +203,7 @@ def test_it_can_be_stopped() -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     for checks in (1, 2, 5, 20):
         with pytest.raises(StopRun, match="enough"):
-            puzzle.found(HERE, ImpatientControl(checks))
+            puzzle.found(HERE, StoppingAfter(checks))
 
 
 @pytest.mark.parametrize(

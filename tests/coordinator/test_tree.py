@@ -34,8 +34,8 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.names import CHUNKS, FOUND, LAYERS, number_key
 from hakoiri.storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
-from tests.support.engine import MANNERS, before_call
 from tests.support.refusals import refused
+from tests.support.toy_runs import MANNERS, before_call
 
 SMALL = {"points": "6", "solutions": "keep"}
 CHUNKED = Resources(workers=2, chunk=7, farm_from=1)

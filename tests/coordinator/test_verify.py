@@ -28,8 +28,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
 from hakoiri.worker.exchange.closed_set import ClosedSet
-from tests.support.engine import MANNERS, Elsewhere, before_call, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
+from tests.support.toy_runs import MANNERS, Elsewhere, before_call, driven, new_run, spied
 
 
 def faults(directory: Path, resources: Resources, full: bool = True) -> list[str]:

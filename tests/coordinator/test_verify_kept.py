@@ -35,9 +35,10 @@ from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
-from tests.support.engine import new_run
-from tests.support.near_hosts import NearHosts, Notes, driven, near_hosts, resources_of
+from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
+from tests.support.runs import Notes
 from tests.support.toy import Toy
+from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
 LAYOUTS = [("u32", "low"), ("u64", "spread"), ("u256", "clumped")]

@@ -10,7 +10,7 @@ from hakoiri.coordinator.errors import UnanswerableError, UnknownRunError
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PUZZLES
-from tests.support.searching import reference_distances
+from tests.support.plain_search import reference_distances
 
 
 def test_texts_keys_and_numbers_of_numpy_name_a_configuration(small_run: Run) -> None:

@@ -20,7 +20,7 @@ from hakoiri.puzzles.keys.layout import LAYOUTS, ints, key_at
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.manifest import Progress
-from tests.support.searching import ImpatientControl
+from tests.support.runs import StoppingAfter
 
 #: Layout of the keys, whether moves cannot be taken back, whether the run ends with its first goal.
 RUNS = [
@@ -172,7 +172,7 @@ def test_progress_is_shown_and_an_export_can_be_stopped(toy: Run, tmp_path: Path
         assert all(0 < after.done - before.done <= 30 for before, after in pairwise(phase))
     written = target.read_bytes()
     with pytest.raises(StopRun, match="enough"):
-        export_run(toy, target, control=ImpatientControl(len(watcher.seen) - 1))
+        export_run(toy, target, control=StoppingAfter(len(watcher.seen) - 1))
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
     assert target.read_bytes() == written
 

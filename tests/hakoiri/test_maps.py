@@ -13,7 +13,8 @@ from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.maps import write_map
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.worker.graphs.searches import all_eccentricities
-from tests.support.searching import ImpatientControl, reference_distances
+from tests.support.plain_search import reference_distances
+from tests.support.runs import StoppingAfter
 
 BOARD = "AABB/C..D"
 
@@ -143,4 +144,4 @@ def test_a_run_under_way_and_one_that_stops_at_its_goal(tmp_path: Path) -> None:
 
 def test_it_stops_when_it_is_told_to(small_run: Run) -> None:
     with pytest.raises(StopRun, match="enough"):
-        small_run.map(control=ImpatientControl(4))
+        small_run.map(control=StoppingAfter(4))

@@ -28,7 +28,7 @@ from hakoiri.puzzles.keys.layout import (
 )
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.keys.splitmix import random_word, random_words
-from tests.support.plain import any_keys, increasing_keys, layouts, words_of
+from tests.support.keys import any_keys, increasing_keys, layouts, words_of
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 

@@ -25,7 +25,7 @@ from hakoiri.puzzles.nakuron.kernels import field_of, ground_of, rows_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.worker.nakuron.tilting import first_field, play, tilt_fields
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
-from tests.support.nakuron_boards import KNOWN
+from tests.support.published import KNOWN
 from tests.support.refusals import refused
 
 KNOWN_TEXT = KNOWN[1].text

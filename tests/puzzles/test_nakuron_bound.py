@@ -8,7 +8,7 @@ from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, tilt
 from hakoiri.puzzles.nakuron.bound import tilt_cells, upper_bound, ways_out
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from tests.puzzles.test_nakuron import boards
-from tests.support.nakuron_boards import KNOWN, Known
+from tests.support.published import KNOWN, Known
 
 
 def best_score(board: Board) -> int:

@@ -18,9 +18,9 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.puzzles.sliding_blocks.sliding_kernels import _large_kinds
 from hakoiri.puzzles.sliding_blocks.tables import make_tables
+from tests.support.plain_search import reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.searching import reference_layers
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 METRICS = ("unit", "straight", "finger")

@@ -23,7 +23,7 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from tests.support.plain import increasing_keys, layouts
+from tests.support.keys import increasing_keys, layouts
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

@@ -28,10 +28,9 @@ from hakoiri.storage.names import (
     LAYERS,
     number_key,
 )
-from tests.support.reading import read_elsewhere
 from tests.support.refusals import refused
 from tests.support.runs import Notes
-from tests.support.stores import entries_of
+from tests.support.stores import entries_of, read_elsewhere
 
 
 @pytest.fixture(scope="module")

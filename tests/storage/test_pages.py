@@ -31,11 +31,11 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
-from tests.support.large_files import Blocks, add_blocks
+from tests.storage.large_files import Blocks, add_blocks
+from tests.support.commands import ROOT
 from tests.support.stores import manifest
 
 PAGE = 4096
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ from hakoiri.storage.results.census import (
     stage_component,
     stage_labels,
 )
-from tests.support.reading import ROOT
+from tests.support.commands import ROOT
 from tests.support.refusals import refused
 from tests.support.stores import audited, commit_layers, manifest, random_layers
 

@@ -9,10 +9,7 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
-
-import rq.utils
 
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
@@ -20,7 +17,6 @@ from hakoiri.worker import program
 from hakoiri.worker.main import main as work
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.forked import Forked
-from hakoiri.worker.transport.rq_worker import TaskWorker
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
 SCARCE = 1
@@ -54,16 +50,6 @@ def _work_otherwise(change: str, env: dict[str, str]) -> None:
     program._program_of.cache_clear()
     program._of_module.cache_clear()
     work()
-
-
-def set_clock(ahead: float) -> None:
-    """Be on a host whose clock is so many seconds ahead, for RQ; and look for abandoned jobs all the time."""
-    then, stamp = rq.utils.now, rq.utils.current_timestamp
-    shifted = {"now": lambda: then() + timedelta(seconds=ahead), "current_timestamp": lambda: stamp() + int(ahead)}
-    for module in [module for name, module in sys.modules.items() if name.startswith("rq.")]:
-        for name in shifted.keys() & vars(module).keys():
-            setattr(module, name, shifted[name])
-    TaskWorker.should_run_maintenance_tasks = property(lambda _: True)
 
 
 def _run(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.system.helpers import Finished
+from tests.support.commands import Finished
 
 PAGE = 4096
 #: What may differ between two answers of one run.

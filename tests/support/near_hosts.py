@@ -37,8 +37,8 @@ from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.depots import Depots
-from tests.support.engine import MANNERS, assert_as_expected
-from tests.system.servers import RedisServer
+from tests.support.servers import RedisServer
+from tests.support.toy_runs import MANNERS, assert_as_expected
 
 NAMES = ["a", "b", "c"]
 

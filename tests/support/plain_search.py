@@ -1,4 +1,4 @@
-"""What the tests of puzzles with numbered configurations share: plain searches, and batches against reference rules."""
+"""Plain searches, and checks of a puzzle's batches against its rules and against plain searches."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -9,6 +9,25 @@ import pytest
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import Key, Keys
+
+Successors = Callable[[Key], list[Key]]
+SlowRules = Callable[[str, bool], Successors]
+
+
+def reference_layers(successors: Successors, start: Key) -> list[list[Key]]:
+    """The layers from `start`: every configuration in the first layer that leads to it."""
+    seen, layers = {start}, [[start]]
+    while layers[-1]:
+        following = {successor for key in layers[-1] for successor in successors(key)} - seen
+        seen |= following
+        layers.append(sorted(following))
+    return layers[:-1]
+
+
+def reference_distances(successors: Successors, start: Key) -> dict[Key, int]:
+    layers = reference_layers(successors, start)
+    return {key: depth for depth, layer in enumerate(layers) for key in layer}
+
 
 State = TypeVar("State")
 

@@ -1,19 +1,28 @@
-"""Runs of any kind, made and driven in this process."""
+"""Runs of any kind, made and driven in this process, and what stops or watches them."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hakoiri.api import Run
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.graphs import census, verify
+from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.spaces import joining, slabs
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results import census as results
 
 SILENT = SilentObserver()
 
@@ -71,3 +80,42 @@ class StoppingAfter(Control):
         if self._left == 0:
             self.interrupt("enough")
         super().check()
+
+
+class Countdown:
+    """Calls `act` instead of the call of a given number, and lets all others go through."""
+
+    def __init__(self, number: int, act: Callable[[], None]) -> None:
+        self.left, self._act = number, act
+
+    def __call__(self, *_: Any) -> None:
+        """Count down."""
+        self.left -= 1
+        if not self.left:
+            self._act()
+
+
+def local_context(
+    puzzle: Puzzle, resources: Resources | None = None, control: Control | None = None
+) -> AbstractContextManager[ComputeContext]:
+    """Threads of this process."""
+    spec, control = PuzzleSpec(puzzle.name), control or Control()
+    return open_context(puzzle, spec, resources or Resources(), control, SilentObserver())
+
+
+def essence(run: Run) -> tuple[Any, ...]:
+    """What must not depend on how a run was driven."""
+    state, found = run.store.state, SearchFigures.of(run.store.state)
+    records = [(record.size, record.digest, record.goals) for record in run.layer_records()]
+    return state.digest, found.configurations, found.goal_depth, found.exhausted, records
+
+
+def started(tmp_path: Path, kind: str = "explore", resources: Resources | None = None, **spec: Any) -> Path:
+    """The directory of a new run that nobody has driven yet."""
+    return make_run(tmp_path, PuzzleSpec("klotski", **spec), kind, {}, resources or Resources())
+
+
+def small_slabs(patch: pytest.MonkeyPatch, size: int) -> None:
+    """From now on a slab has so many configurations."""
+    for module in (census, joining, results, slabs, verify):
+        patch.setattr(module, "SLAB", size)

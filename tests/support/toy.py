@@ -4,20 +4,22 @@ It has what makes a search hard: several components, dead ends, rings, loops, do
 hundreds of configurations and, where it is directed, moves back to much older layers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Choice, Expansion, Number, Option, Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, Mask, ints
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.guard import guarded
-from tests.support.searching import reference_layers
+from tests.support.plain_search import reference_layers
 
 Successors = dict[Key, list[Key]]
 
@@ -256,3 +258,21 @@ class Liar(Toy):
 
 
 GuardedLiar = guarded(Liar, __file__)
+
+
+class Steps(Klotski):
+    """Each key leads to those a little off; the keys are those of any layout."""
+
+    def __init__(self, layout: Layout, offsets: Sequence[int]) -> None:
+        super().__init__()
+        self.layout = layout
+        self._offsets = offsets
+
+    def expand(self, keys: Keys) -> Expansion:
+        """In no order, with duplicates."""
+        found = [(key + offset) % (self.layout.greatest + 1) for key in ints(keys) for offset in self._offsets]
+        return Expansion(self.layout.pack(found), np.full(len(keys), len(self._offsets), dtype=np.uint16))
+
+    def is_goal(self, keys: Keys) -> Any:
+        """Every third."""
+        return np.array([key % 3 == 0 for key in ints(keys)], dtype=np.bool_)

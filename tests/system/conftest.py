@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import FinishedRuns, Hakoiri
-from tests.system.servers import RedisServer, Workers, started_workers
+from tests.support.commands import FinishedRuns, Hakoiri
+from tests.support.servers import RedisServer, Workers, started_workers
 
 StartWorkers = Callable[[str, int], AbstractContextManager[Workers]]
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tests.support.commands import Hakoiri
 from tests.system.conftest import FinishedRuns
-from tests.system.helpers import Hakoiri
 
 NEAR = "ABBC/ABBC/DEEF/DGHF/.IJ."
 

@@ -22,7 +22,7 @@ from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.spill import Spill, SpillFiles
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, is_served, serving
 from hakoiri.storage.names import CREATED_FILE, HOLDER_FILE, QUEUED_FILE, SERVED_FILE, SPILL_FOLDER, created_at
-from tests.system.helpers import PATIENCE_SECONDS, START_OF_2, Hakoiri
+from tests.support.commands import PATIENCE_SECONDS, START_OF_2, Hakoiri
 
 PRECIOUS = "all that I have\n"
 #: What a name in a run's directory may be instead of a file.

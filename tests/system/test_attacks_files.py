@@ -18,10 +18,10 @@ from hakoiri.puzzles.errors import PuzzleError, PuzzleWarning
 from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned
 from hakoiri.puzzles.user import files, made
 from hakoiri.puzzles.user.files import FILES, find_again
-from tests.system.helpers import Hakoiri
-from tests.system.own import JUGS, written
-from tests.system.servers import RedisServer
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import Hakoiri
+from tests.support.servers import RedisServer
+from tests.support.user_puzzles import JUGS, written
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 TRAP = JUGS + "\nimport os\nwith open({mark!r}, 'a') as mark:\n    mark.write('x')\n"
 #: What can be asked of a finished run.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import FinishedRuns, Hakoiri
+from tests.support.commands import FinishedRuns, Hakoiri
 
 START = "ABBC/ABBC/DEEF/DGHF/I..J"
 

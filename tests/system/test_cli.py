@@ -17,9 +17,7 @@ from hakoiri.cli import app
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
-from tests.support.published import HAKOIRI as KNOWN
-from tests.system.before import leave_memory
-from tests.system.helpers import (
+from tests.support.commands import (
     ROOT,
     START_OF_2,
     START_OF_201,
@@ -29,7 +27,9 @@ from tests.system.helpers import (
     Hakoiri,
     wait_until,
 )
-from tests.system.servers import Workers
+from tests.support.process_setup import leave_memory
+from tests.support.published import HAKOIRI as KNOWN
+from tests.support.servers import Workers
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"
@@ -87,7 +87,7 @@ DOCUMENTED = {
 }
 
 
-#: Answers over HTTP (tests/web), and prints nothing but its address.
+#: Answers over HTTP (tests/hakoiri/web), and prints nothing but its address.
 SERVE = "serve"
 
 

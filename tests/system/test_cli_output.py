@@ -14,7 +14,7 @@ import pytest
 from hakoiri.cli.answers import paths
 from hakoiri.render import tables
 from hakoiri.render.pictures import files
-from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
+from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
 ESCAPE = "\x1b"

@@ -8,7 +8,7 @@ import pytest
 from hakoiri.puzzles.contract import Choice, Number
 from hakoiri.puzzles.outline import classes_in, options_in, source_of
 from hakoiri.puzzles.registry import PUZZLES, puzzle_class
-from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
+from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
 
 
 def completed(hakoiri: Hakoiri, shell: str, line: str) -> list[str]:

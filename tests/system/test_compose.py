@@ -25,7 +25,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.warm import load_all_kernels
-from tests.system.helpers import PATIENCE_SECONDS, ROOT, wait_until
+from tests.support.commands import PATIENCE_SECONDS, ROOT, wait_until
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

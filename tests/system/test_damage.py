@@ -11,11 +11,11 @@ import pytest
 
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from tests.support.commands import START_OF_248, Finished, FinishedRuns, Hakoiri
+from tests.support.disks import small_disk
 from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
+from tests.support.process_setup import limit_addresses, limit_files
 from tests.support.seeds import seeds
-from tests.system.before import limit_addresses, limit_files
-from tests.system.disks import small_disk
-from tests.system.helpers import START_OF_248, Finished, FinishedRuns, Hakoiri
 
 SLOW = pytest.mark.slow
 #: What a run is asked; `START` is a configuration of it.

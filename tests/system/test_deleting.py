@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 import typer
 
-from tests.system.helpers import START_OF_2, Hakoiri
+from tests.support.commands import START_OF_2, Hakoiri
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])

@@ -16,7 +16,7 @@ from hakoiri.cli import app
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.names import DATABASES
-from tests.system.helpers import ROOT, Hakoiri, clean_environment
+from tests.support.commands import ROOT, Hakoiri, clean_environment
 
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
 _FILES = "own-puzzle.md"

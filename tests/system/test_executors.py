@@ -24,7 +24,7 @@ from hakoiri.worker.transport.connection import connect
 from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import QUEUE, own_queue
 from hakoiri.worker.transport.payload import pack_arrays
-from tests.system.servers import RedisServer, Workers
+from tests.support.servers import RedisServer, Workers
 
 WORKERS = 2
 MEMORY = 1 << 28

@@ -14,8 +14,8 @@ import pytest
 
 from campaigns.mayhem.works import WORKS, Undisturbed, Work, standing
 from hakoiri.storage.ledger.ledger import Ledger
-from tests.system.disks import small_disk
-from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.support.commands import Hakoiri, Running, wait_until
+from tests.support.disks import small_disk
 
 _MOST_COMMITS, _LEAST_BYTES, _MOST_BYTES = 8, 100_000, 400_000
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

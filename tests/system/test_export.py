@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from tests.support.commands import START_OF_2, START_OF_248, FinishedRuns, Hakoiri
+from tests.support.process_setup import stand_still
 from tests.support.published import HAKOIRI as KNOWN
-from tests.system.before import stand_still
-from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri
 
 START_KEY = 0x17038BBB
 ENDINGS = ("csv", "npz", "graphml", "parquet")

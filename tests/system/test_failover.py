@@ -17,10 +17,10 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
+from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
-from tests.system.servers import RedisServer
 
 
 def be_replica(client: redis.Redis) -> None:

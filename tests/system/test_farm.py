@@ -12,9 +12,7 @@ import pytest
 import redis
 
 from hakoiri.worker.transport.messages import TaskRequest
-from tests.support.published import HAKOIRI as KNOWN
-from tests.system.conftest import StartWorkers
-from tests.system.helpers import (
+from tests.support.commands import (
     START_OF_201,
     START_OF_248,
     FinishedRuns,
@@ -22,7 +20,9 @@ from tests.system.helpers import (
     await_end,
     wait_until,
 )
-from tests.system.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
+from tests.support.published import HAKOIRI as KNOWN
+from tests.support.servers import RedisServer, Workers, by_workers, comes_out_right, held_run
+from tests.system.conftest import StartWorkers
 
 SLOW = pytest.mark.slow
 #: In some dozens of chunks.

@@ -16,9 +16,9 @@ import pytest
 
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
-from tests.system.before import obey_permissions
-from tests.system.helpers import HAKOIRI, START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
-from tests.system.servers import RedisServer, held_run, started_workers
+from tests.support.commands import HAKOIRI, START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
+from tests.support.process_setup import obey_permissions
+from tests.support.servers import RedisServer, held_run, started_workers
 
 KLOTSKI = {"name": "klotski", "options": {}, "start": "ABBC/ABBC/DEEF/DGHF/I..J", "merge_mirrors": False}
 PASSWORD = "open-sesame-4711"  # noqa: S105  (of a server that lives as long as a test)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hakoiri.storage.names import LOCK_FILE, SCRATCH_PREFIX
-from tests.system.disks import FILE_SYSTEMS, FILLER, fill_disk, free_on, mounted_disk
-from tests.system.helpers import Hakoiri
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import Hakoiri
+from tests.support.disks import FILE_SYSTEMS, FILLER, fill_disk, free_on, mounted_disk
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 SIZE = 100_000_000
 RUN = ("run", "tiles", "-o", "rows=2", "-o", "columns=3", "--name", "tiles")

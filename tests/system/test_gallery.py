@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from tests.system.helpers import ROOT, Hakoiri
+from tests.support.commands import ROOT, Hakoiri
 from tests.system.test_docs import commands
 
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"

@@ -9,9 +9,9 @@ import pytest
 from hakoiri.storage.ledger.records import seal
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport.payload import unpack_arrays
+from tests.support.commands import FinishedRuns, Hakoiri, Running
+from tests.support.servers import RedisServer, comes_out_right, held_run
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import FinishedRuns, Hakoiri, Running
-from tests.system.servers import RedisServer, comes_out_right, held_run
 
 
 class Evil:

@@ -22,11 +22,11 @@ from hakoiri.worker.transport.depots import DATA_NETWORKS, Depots, depot_number,
 from hakoiri.worker.transport.messages import MsgpackSerializer
 from hakoiri.worker.transport.names import QUEUE, WORKERS, worker_key
 from hakoiri.worker.transport.rq_worker import TaskJob
-from tests.support.hostile import HostileRedis, Told
+from tests.support.commands import wait_until
+from tests.support.hostile_redis import HostileRedis, Told
 from tests.support.runs import Notes
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import wait_until
-from tests.system.servers import RedisServer
 
 MEGABYTE = 1 << 20
 Call = Callable[[redis.Redis], object]

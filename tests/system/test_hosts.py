@@ -18,10 +18,9 @@ from hakoiri.worker.transport import data_redis
 from hakoiri.worker.transport.connection import living_hosts
 from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.names import inbox_key
-from tests.support.forking import set_clock
-from tests.system.before import stand_still_after_layer
-from tests.system.helpers import PATIENCE_SECONDS, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer, Workers, started_host
+from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
+from tests.support.process_setup import set_clock, stand_still_after_layer
+from tests.support.servers import RedisServer, Workers, started_host
 
 SLOW = pytest.mark.slow
 #: Seconds.

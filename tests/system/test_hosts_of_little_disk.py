@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.disks import FILLER, small_disk
-from tests.system.helpers import Hakoiri
-from tests.system.published_spaces import TILES as DISTANCES
-from tests.system.servers import RedisServer
+from tests.support.commands import Hakoiri
+from tests.support.disks import FILLER, small_disk
+from tests.support.published import TILES as DISTANCES
+from tests.support.servers import RedisServer
 from tests.system.test_hosts_that_keep import Hosts, digests
 
 pytestmark = pytest.mark.timeout(300)

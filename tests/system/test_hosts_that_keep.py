@@ -17,10 +17,10 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.worker.transport.connection import ALIVE_SECONDS
 from hakoiri.worker.transport.names import input_key, worker_key
-from tests.system.before import stand_still_after_layer, stand_still_after_round
-from tests.system.helpers import Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer, Workers, started_host
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+from tests.support.commands import Hakoiri, Running, wait_until
+from tests.support.process_setup import stand_still_after_layer, stand_still_after_round
+from tests.support.servers import RedisServer, Workers, started_host
+from tests.support.web import ADDRESS, ENVIRONMENT, Server
 
 pytestmark = pytest.mark.timeout(300)
 SLOW = pytest.mark.slow

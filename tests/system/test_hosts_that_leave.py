@@ -12,8 +12,8 @@ import redis
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import living_hosts
 from hakoiri.worker.transport.names import DRAINING
-from tests.system.helpers import Finished, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer
+from tests.support.commands import Finished, Hakoiri, Running, wait_until
+from tests.support.servers import RedisServer
 from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing, stopped
 
 pytestmark = pytest.mark.timeout(300)

@@ -13,8 +13,8 @@ from hakoiri.coordinator.deals.hunt import HuntFigures, legs_of, records_of
 from hakoiri.coordinator.deals.hunt_plan import Record
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers, by_workers
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.servers import Workers, by_workers
 
 SMALL = ("hunt", "gap", "-o", "ranks=3", "--legs", "4")
 LONG = ("hunt", "gap", "-o", "ranks=5", "--time", "1h")
@@ -70,7 +70,7 @@ def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Pat
 
 def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
     from hakoiri.coordinator.deals.certificate import read_certificate
-    from tests.system.helpers import ROOT
+    from tests.support.commands import ROOT
 
     found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")
     assert found.figures.positions == sum(layer.size for layer in found.layers) > 1_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import ROOT
+from tests.support.commands import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 #: What compose-test exits with where no engine can be had.

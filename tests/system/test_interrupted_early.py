@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
-from tests.system.servers import Workers
+from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.support.servers import Workers
 
 #: Interrupts itself where a module is looked for, or a function is called first.
 INTERRUPTED = """\

@@ -14,11 +14,11 @@ import pytest
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
+from tests.support.commands import FinishedRuns, Hakoiri, Running, wait_until
+from tests.support.process_setup import stand_still_beyond
 from tests.support.seeds import seeds
-from tests.system.before import stand_still_beyond
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer
 
 #: Chunks so small that most layers have several.
 SLOW_THREADS = ("--chunk", "50")

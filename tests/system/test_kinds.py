@@ -18,8 +18,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.names import DATA_FILE, ROWS, number_key
-from tests.support.toy_kind import register
-from tests.system.helpers import Hakoiri, wait_until
+from tests.support.commands import Hakoiri, wait_until
+from tests.system.toy_kind import register
 
 PLAN, LIMITS = {"step": 1}, {"to": 8}
 

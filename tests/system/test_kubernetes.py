@@ -13,7 +13,7 @@ import yaml
 from typer.main import get_command
 
 from hakoiri.cli.app import app
-from tests.system.helpers import ROOT
+from tests.support.commands import ROOT
 from tests.system.test_compose import DOCKERFILE, SERVICES
 
 FOLDER = ROOT / "examples" / "kubernetes"

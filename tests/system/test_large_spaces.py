@@ -24,12 +24,11 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.storage.results.census import Diameter, read_pairs, recorded_components, stage_component
-from tests.support.engine import before_call
-from tests.support.searching import essence
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.runs import essence, small_slabs
 from tests.support.seeds import seeds
-from tests.support.spaces import small_slabs
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers, by_workers
+from tests.support.servers import Workers, by_workers
+from tests.support.toy_runs import before_call
 
 #: Little for all configurations of Hakoiri-musume, enough for what is proved of its largest component.
 _SHORT = 5_000_000

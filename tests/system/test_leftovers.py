@@ -19,10 +19,10 @@ from hakoiri.storage.errors import NameTakenError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
+from tests.support.commands import HAKOIRI, START_OF_2, Hakoiri, wait_until
 from tests.support.refusals import refused
-from tests.system.helpers import HAKOIRI, START_OF_2, Hakoiri, wait_until
-from tests.system.own import ruled
-from tests.system.servers import RedisServer, started_workers
+from tests.support.servers import RedisServer, started_workers
+from tests.support.user_puzzles import ruled
 
 TINY = ("run", "klotski", "--from", START_OF_2)
 #: Rules in plain Python that take seconds for a configuration, after a line that says that they have begun.

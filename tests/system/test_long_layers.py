@@ -22,11 +22,11 @@ from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
+from tests.support.commands import HAKOIRI, Hakoiri, Running, wait_until
+from tests.support.disks import KINDS, small_disk
+from tests.support.process_setup import be_impatient, limit_files, stand_still
 from tests.support.seeds import seeds
-from tests.system.before import be_impatient, limit_files, stand_still
-from tests.system.disks import KINDS, small_disk
-from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer, started_host
+from tests.support.servers import RedisServer, started_host
 
 #: Layers 7 to 9 have 93,585, 132,697 and 79,379 configurations.
 PANCAKES = ("pancakes", "-o", "n=9")

@@ -15,10 +15,10 @@ from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.tasks import TASKS, Arrays
 from hakoiri.worker.transport.connection import connect
+from tests.support.commands import Hakoiri
 from tests.support.runs import Notes
+from tests.support.servers import RedisServer, other_worker
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import Hakoiri
-from tests.system.servers import RedisServer, other_worker
 
 #: A worker, or host, that hides one configuration of the pancakes, whoever leads to it.
 LIAR = """

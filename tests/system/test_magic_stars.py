@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.system.helpers import Hakoiri, Running, wait_until
-from tests.system.servers import Workers, by_workers
+from tests.support.commands import Hakoiri, Running, wait_until
+from tests.support.servers import Workers, by_workers
 
 #: Orbits by the 2n symmetries of the figure. Up to 8 points published; all by two independent programs.
 ORBITS = {5: 0, 6: 80, 7: 72, 8: 112, 9: 3_014, 10: 10_882, 11: 53_528, 12: 396_930}

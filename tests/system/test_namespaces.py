@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from hakoiri.worker.transport.connection import living_hosts
+from tests.support.commands import Finished, Hakoiri, Running, wait_until
 from tests.support.namespaces import Network, enter, why_not
-from tests.system.helpers import Finished, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer
+from tests.support.servers import RedisServer
 
 pytestmark = pytest.mark.slow
 HOSTS = ("one", "two", "three")

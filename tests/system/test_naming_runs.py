@@ -9,7 +9,7 @@ from hakoiri.coordinator.errors import UnknownRunError
 from hakoiri.coordinator.runs.catalogue import find_run
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import DATA_FILE
-from tests.system.helpers import START_OF_2, Hakoiri
+from tests.support.commands import START_OF_2, Hakoiri
 
 
 def test_a_run_has_the_name_that_its_user_chose(hakoiri: Hakoiri) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import Hakoiri
+from tests.support.commands import Hakoiri
 
 #: An edit of the starter, the check that refuses it, and what is said.
 MISTAKES = [

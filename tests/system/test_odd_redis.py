@@ -21,10 +21,10 @@ from hakoiri.worker.transport.connection import connect, redis_errors, require_o
 from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from hakoiri.worker.transport.supervisor import Supervisor
+from tests.support.commands import wait_until
 from tests.support.runs import Notes
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import wait_until
-from tests.system.servers import RedisServer
 
 
 def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:

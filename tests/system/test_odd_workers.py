@@ -26,11 +26,11 @@ from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import event_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
+from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
+from tests.support.servers import RedisServer, Workers, comes_out_right, other_worker, started_workers
+from tests.support.user_puzzles import ruled
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
-from tests.system.own import ruled
-from tests.system.servers import RedisServer, Workers, comes_out_right, other_worker, started_workers
 
 #: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
 SLOW = ruled(

@@ -10,7 +10,7 @@ from hakoiri.cli import app
 from hakoiri.puzzles.errors import counted
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
-from tests.system.helpers import ROOT, START_OF_2, FinishedRuns, Hakoiri
+from tests.support.commands import ROOT, START_OF_2, FinishedRuns, Hakoiri
 from tests.system.test_cli import COMMANDS
 
 SOLVED = "AABC/AADE/.FGH/IJJK/.BCK"

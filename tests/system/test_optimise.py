@@ -14,9 +14,9 @@ from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import run_directories
 from hakoiri.storage.results.rows import read_arrays
-from tests.support.nakuron_boards import KNOWN, Known
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import Workers, by_workers
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.published import KNOWN, Known
+from tests.support.servers import Workers, by_workers
 
 LARGE = random_board(80, 3, 4)
 

@@ -7,8 +7,8 @@ from statistics import mean
 
 import pytest
 
-from tests.system.helpers import Hakoiri
-from tests.system.own import changed, written
+from tests.support.commands import Hakoiri
+from tests.support.user_puzzles import changed, written
 
 #: Coins in a row: any neighbours are turned over together, or an end one alone; all heads up is the goal.
 COINS = """\

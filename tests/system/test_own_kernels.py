@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from hakoiri.cli.puzzles.starter import starter
-from tests.system.helpers import Hakoiri
-from tests.system.own import changed, written
+from tests.support.commands import Hakoiri
+from tests.support.user_puzzles import changed, written
 
 #: A kernel in plain Python, which need not be compiled.
 _EXPAND = """    def expand(self, keys):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import Hakoiri
-from tests.system.own import FAULT, FAULTY, ROW, changed, written
+from tests.support.commands import Hakoiri
+from tests.support.user_puzzles import FAULT, FAULTY, ROW, changed, written
 
 
 @pytest.mark.parametrize(

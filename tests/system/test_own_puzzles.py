@@ -11,9 +11,9 @@ import pytest
 
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import FILES
-from tests.system.helpers import ROOT, Hakoiri, clean_environment
-from tests.system.own import JUGS, ROW, changed, written
-from tests.system.servers import RedisServer, by_workers, started_workers
+from tests.support.commands import ROOT, Hakoiri, clean_environment
+from tests.support.servers import RedisServer, by_workers, started_workers
+from tests.support.user_puzzles import JUGS, ROW, changed, written
 
 LIGHTS = ROOT / "examples" / "lights_out.py"
 #: Fewest presses that put out n x n lights, all lit, for n = 2, 3, ...: OEIS A075464.

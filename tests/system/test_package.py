@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import ROOT, Hakoiri, clean_environment
-from tests.system.servers import RedisServer, started_workers
+from tests.support.commands import ROOT, Hakoiri, clean_environment
+from tests.support.servers import RedisServer, started_workers
 from tests.system.test_scripts import call, copy_of_the_tree
 
 FOLDERS = ("puzzles", "storage", "worker", "coordinator")

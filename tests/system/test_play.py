@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, FinishedRuns, Hakoiri, clean_environment
+from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, FinishedRuns, Hakoiri, clean_environment
 
 #: All that is drawn after a key: the board, what keys do, a line on what came of it.
 _BOARD = re.compile(r"(.*?)Esc: leave *\r?\n(.*?)\r?\n", re.DOTALL)

@@ -10,8 +10,8 @@ from campaigns.mayhem import poisonous
 from hakoiri.coordinator.runs.service import in_turn, queued_runs
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
-from tests.system.before import be_the_program
-from tests.system.helpers import HAKOIRI, Finished, Hakoiri, wait_until
+from tests.support.commands import HAKOIRI, Finished, Hakoiri, wait_until
+from tests.support.process_setup import be_the_program
 
 #: The puzzles of the campaign, and some that say when they have come to the harmful rule.
 POISON = f"""{Path(poisonous.__file__).read_text(encoding="utf-8")}

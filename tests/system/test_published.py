@@ -15,10 +15,9 @@ import pytest
 
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.storage.layers.spill import Spill
-from tests.support.published import HAKOIRI
-from tests.system.helpers import Hakoiri
-from tests.system.published_spaces import DIAMETERS, SPACES, TILES, Space
-from tests.system.servers import RedisServer, started_host
+from tests.support.commands import Hakoiri
+from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
+from tests.support.servers import RedisServer, started_host
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hakoiri.puzzles.registry import PUZZLES, puzzle_class
-from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
+from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri
 
 #: Dad's puzzle: 1,398 configurations from the start, eccentricity 112, diameter 145.
 DAD = "AABB/AACC/DE../FGHH/FGII"

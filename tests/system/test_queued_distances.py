@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hakoiri.storage.ledger.ledger import Ledger
-from tests.system.before import stand_still_beyond
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.process_setup import stand_still_beyond
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import RedisServer
 from tests.system.test_service import start_coordinator, status_of
 
 pytestmark = pytest.mark.slow

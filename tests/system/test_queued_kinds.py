@@ -17,11 +17,11 @@ from hakoiri.coordinator.plays.optimise import best_of, rounds_of
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import QUEUED_FILE
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.process_setup import stand_still_beyond
 from tests.support.runs import opened
-from tests.system.before import stand_still_beyond
+from tests.support.servers import RedisServer
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import RedisServer
 from tests.system.test_service import start_coordinator, status_of, wait_for_status
 
 

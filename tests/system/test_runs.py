@@ -10,8 +10,8 @@ import pytest
 
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import DATA_FILE
-from tests.system.before import stand_still_beyond
-from tests.system.helpers import Hakoiri
+from tests.support.commands import Hakoiri
+from tests.support.process_setup import stand_still_beyond
 
 SMALL = ("tiles", "-o", "rows=2", "-o", "columns=2")
 GOAL = ("--goal", "12/**")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.system.helpers import ROOT
+from tests.support.commands import ROOT
 
 SCRIPTS = sorted(
     path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix != ".py" and path.is_file()

@@ -21,8 +21,8 @@ from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import QUEUE, own_queue
-from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
-from tests.system.servers import RedisServer, Workers, by_workers, started_workers
+from tests.support.commands import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.support.servers import RedisServer, Workers, by_workers, started_workers
 
 #: A module in the workers' path that leaves a mark when it is imported, and again when it is called.
 TRAP = """

@@ -16,9 +16,9 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of, is_served, serving
 from hakoiri.storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
+from tests.support.commands import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
+from tests.support.servers import RedisServer, Workers
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
-from tests.system.servers import RedisServer, Workers
 
 
 def start_coordinator(

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, Hakoiri, wait_until
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server, family, gone
+from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, Hakoiri, wait_until
+from tests.support.web import ADDRESS, ENVIRONMENT, TOKEN, Server, family, gone
 
 
 @pytest.fixture

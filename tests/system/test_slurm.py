@@ -17,7 +17,7 @@ import pytest
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.data_redis import free_port
-from tests.system.helpers import PATIENCE_SECONDS, ROOT, Hakoiri, clean_environment, wait_until
+from tests.support.commands import PATIENCE_SECONDS, ROOT, Hakoiri, clean_environment, wait_until
 
 FOLDER = ROOT / "examples" / "slurm"
 SCRIPTS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".sh", ".sbatch"))

@@ -9,7 +9,7 @@ import pytest
 from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
-from tests.system.helpers import HAKOIRI, Hakoiri
+from tests.support.commands import HAKOIRI, Hakoiri
 from tests.worker.test_solving import CLIMBED, CONTEST, IN_ORDER
 
 CONTEST_FILE = "4\n\n" + "\n\n".join(deal.replace("/", "\n") for deal in (FIGURE_1_GAP, CONTEST, IN_ORDER, CLIMBED))

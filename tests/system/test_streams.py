@@ -18,9 +18,9 @@ from hakoiri.cli import app
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.worker.transport.connection import living_workers
-from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri, wait_until
-from tests.system.own import changed, written
-from tests.system.servers import RedisServer
+from tests.support.commands import START_OF_2, FinishedRuns, Hakoiri, wait_until
+from tests.support.servers import RedisServer
+from tests.support.user_puzzles import changed, written
 
 BOARD = "ABBC/ABBC/DEEF/DGHF/I..J"
 LOUD = changed(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hakoiri.coordinator.graphs import strong
-from tests.system.helpers import ROOT, START_OF_248, FinishedRuns, Hakoiri
-from tests.system.own import changed, ruled, written
+from tests.support.commands import ROOT, START_OF_248, FinishedRuns, Hakoiri
+from tests.support.user_puzzles import changed, ruled, written
 
 TEXT = (ROOT / "docs" / "directed.md").read_text(encoding="utf-8")
 LEFT_ENDS = f"{ROOT / 'examples' / 'left_ends.py'}:LeftEnds"

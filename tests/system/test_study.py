@@ -16,10 +16,10 @@ from hakoiri.coordinator.deals import study
 from hakoiri.coordinator.deals.study import kept_deals
 from hakoiri.coordinator.deals.study_table import Deal
 from hakoiri.storage.names import run_directories
+from tests.support.commands import Hakoiri, wait_until
+from tests.support.process_setup import stand_still_beyond
 from tests.support.runs import opened
-from tests.system.before import stand_still_beyond
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.servers import RedisServer, Workers, by_workers
+from tests.support.servers import RedisServer, Workers, by_workers
 
 SMALL = ("study", "deals", "superpuzz", "--sizes", "3..4", "--deals", "12")
 

@@ -17,9 +17,9 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
+from tests.support.commands import FinishedRuns, Hakoiri
+from tests.support.process_setup import be_starved, stand_still
 from tests.support.refusals import refused
-from tests.system.before import be_starved, stand_still
-from tests.system.helpers import FinishedRuns, Hakoiri
 
 
 def stand_still_starved() -> None:

@@ -13,8 +13,8 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import META
 from hakoiri.worker.transport import connection
+from tests.support.commands import Finished, Hakoiri
 from tests.support.runs import driven
-from tests.system.helpers import Finished, Hakoiri
 
 TILES = PuzzleSpec("tiles", {"rows": "2", "columns": "2"})
 #: Sets the title of a terminal, clears it, answers as if typed; as bytes of C1 too; and turns the direction of writing.

@@ -13,9 +13,9 @@ from rq.worker import WorkerStatus
 
 from hakoiri.cli.runs.working import parse_until
 from hakoiri.worker.transport import rq_worker, supervisor
-from tests.system.before import stand_still_after_layer
-from tests.system.helpers import FinishedRuns, Hakoiri
-from tests.system.servers import RedisServer, comes_out_right, started_host, started_workers
+from tests.support.commands import FinishedRuns, Hakoiri
+from tests.support.process_setup import stand_still_after_layer
+from tests.support.servers import RedisServer, comes_out_right, started_host, started_workers
 
 HOUR = 3600.0
 NOW = datetime.now(UTC).astimezone()

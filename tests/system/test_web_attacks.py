@@ -10,9 +10,9 @@ from http.client import HTTPConnection
 import psutil
 import pytest
 
-from tests.support.endless import CHUNKED, ENDLESS, HEAD, MUCH, SHOWN, many_files
-from tests.system.helpers import PATIENCE_SECONDS, Hakoiri
-from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server
+from tests.support.commands import PATIENCE_SECONDS, Hakoiri
+from tests.support.web import ADDRESS, ENVIRONMENT, TOKEN, Server
+from tests.support.web_requests import CHUNKED, ENDLESS, HEAD, MUCH, SHOWN, many_files
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,31 @@ from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays
 from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome
-from tests.support.engine import PlainRedis
+
+
+class PlainRedis:
+    """The little of Redis that chunks need, in a dictionary."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, bytes] = {}
+
+    def set(self, name: str, value: Any, ex: int) -> bool:
+        """Keep a value."""
+        self.held[name] = bytes(value)
+        return True
+
+    def get(self, name: str) -> bytes | None:
+        """A value."""
+        return self.held.get(name)
+
+    def expire(self, name: str, keep: int) -> bool:
+        """Whether it is there."""
+        return name in self.held
+
+    def unlink(self, *names: str) -> None:
+        """Take values away."""
+        for name in names:
+            self.held.pop(name, None)
 
 
 class Refusing(PlainRedis):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.system.helpers import ROOT, await_end
+from tests.support.commands import ROOT, await_end
 
 #: A process of the pool says that it is there, and would wait for work for ever.
 _WAITING = """

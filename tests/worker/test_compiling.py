@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import PATIENCE_SECONDS, ROOT
+from tests.support.commands import PATIENCE_SECONDS, ROOT
 
 #: Prints how many functions numba compiles for the whole space of a puzzle, its own among them.
 _COUNTING = """

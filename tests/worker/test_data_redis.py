@@ -16,8 +16,8 @@ import redis
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback
 from hakoiri.worker.transport.depots import open_depot
+from tests.support.commands import wait_until
 from tests.support.forking import SERVER
-from tests.system.helpers import wait_until
 
 MEMORY = 50 << 20
 

@@ -7,7 +7,7 @@ import redis
 
 from hakoiri.worker.errors import DepotLostError
 from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
-from tests.support.hostile import Told
+from tests.support.hostile_redis import Told
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.layers.kernels import list_bits, set_within
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
 from hakoiri.worker.layers.ranges import MergeInput, RangeInput, merge_range
-from tests.support.steps import Steps
+from tests.support.toy import Steps
 
 DEPTH = 5
 

@@ -30,7 +30,7 @@ from hakoiri.worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by
 from hakoiri.worker.layers import kernels
 from hakoiri.worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
 from hakoiri.worker.tasks import TASKS, do_task
-from tests.support.plain import any_keys, layouts
+from tests.support.keys import any_keys, layouts
 
 PUZZLE = Klotski()
 

@@ -18,7 +18,7 @@ from hakoiri.worker.graphs.layout import (
     stress,
 )
 from hakoiri.worker.graphs.searches import Graph, distances_from
-from tests.support.searching import reference_distances
+from tests.support.plain_search import reference_distances
 
 
 def graph_of(plain: nx.Graph) -> Graph:

@@ -19,7 +19,7 @@ from hakoiri.worker import machine
 from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
 from hakoiri.worker.transport import connection, supervisor
 from hakoiri.worker.transport.supervisor import Supervisor
-from tests.system.helpers import wait_until
+from tests.support.commands import wait_until
 
 needs_pinning = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no process")
 

@@ -22,8 +22,8 @@ from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest,
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
-from tests.support.engine import EMBEDDINGS, expected, spied
-from tests.system.servers import RedisServer
+from tests.support.servers import RedisServer
+from tests.support.toy_runs import EMBEDDINGS, expected, spied
 
 NAMES = ["a", "b", "c"]
 USUAL = {("u32", "clumped"), ("u64", "spread"), ("u128", "spread"), ("u256", "clumped")}

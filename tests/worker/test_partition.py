@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.partition import Partition, partition_by, scatter
-from tests.support.plain import any_keys, layouts
+from tests.support.keys import any_keys, layouts
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 

@@ -12,7 +12,7 @@ import pytest
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from hakoiri.worker import program
 from hakoiri.worker.program import differing_parts, program_of
-from tests.system.helpers import ROOT, clean_environment
+from tests.support.commands import ROOT, clean_environment
 
 SOURCE = """\
 import math

@@ -9,7 +9,7 @@ import pytest
 
 from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.storage.layers.blocks import Coded, code_keys, has_bits
+from hakoiri.storage.layers.blocks import Coded, code_keys, decode, has_bits
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import set_within
 from hakoiri.worker.layers.partition import partition_by
@@ -23,11 +23,16 @@ from hakoiri.worker.layers.ranges import (
     code_found,
     merge_range,
 )
-from tests.support.plain import lanes_by_the_book
-from tests.support.steps import Steps, keys_in
+from tests.support.keys import lanes_by_the_book
+from tests.support.toy import Steps
 
 PUZZLE = Klotski()
 DEPTH = 9
+
+
+def keys_in(coded: Coded, number: int, layout: Layout) -> list[Key]:
+    """The keys of blocks of layer `number`."""
+    return [key for block in coded.blocks(number) for key in ints(decode(block, layout))]
 
 
 def bits_of(bitmap: Bitmap) -> list[Key]:

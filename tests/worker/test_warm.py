@@ -1,14 +1,16 @@
-"""What a worker loads before a task."""
+"""The kernels that a worker or a run loads before it works."""
 
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from hakoiri.worker.hosts.requests import HOST_TASKS
 from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.warm import _LOADERS, kernels_of, load_host_kernels, load_search_kernels
+from tests.worker.loaded_kernels import RUNS
 
 
 def test_a_task_has_the_kernels_of_its_family() -> None:
@@ -19,18 +21,29 @@ def test_a_task_has_the_kernels_of_its_family() -> None:
         assert load not in (load_search_kernels, load_host_kernels)
 
 
-def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them() -> None:
-    """Those would be compiled by each worker, and not by one for all."""
-    words = [sys.executable, "-m", "tests.support.unloaded"]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(said) == 8
-    assert [task for task, kernels in map(json.loads, said) if kernels] == []
+@pytest.fixture(scope="module")
+def kernels() -> dict[str, list[Any]]:
+    """The kernels of each task on graphs and of each run, as `loaded_kernels` prints them: a list of each line."""
+    words = [sys.executable, "-m", "tests.worker.loaded_kernels"]
+    found: dict[str, list[Any]] = {}
+    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+        name, names = json.loads(line)
+        found.setdefault(name, []).append(names)
+    return found
 
 
-@pytest.mark.parametrize("puzzle", ["klotski", "gap"])
-def test_a_run_by_threads_loads_all_that_it_calls_and_nothing_of_workers(puzzle: str) -> None:
-    words = [sys.executable, "-m", "tests.support.loaded", puzzle]
-    before, while_working = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them(kernels: dict[str, list[Any]]) -> None:
+    """Each worker would compile such a kernel again, instead of one worker for all of them."""
+    of_tasks = {name: found for name, found in kernels.items() if name not in RUNS}
+    assert sum(map(len, of_tasks.values())) == 8
+    assert [name for name, found in of_tasks.items() if any(found)] == []
+
+
+@pytest.mark.parametrize("puzzle", RUNS)
+def test_a_run_by_threads_loads_all_that_it_calls_and_nothing_of_workers(
+    puzzle: str, kernels: dict[str, list[Any]]
+) -> None:
+    ((before, while_working),) = kernels[puzzle]
     assert "_lanes" in before
     assert {"_flow", "_fill_of"}.isdisjoint(before)
     assert while_working == []

@@ -41,8 +41,8 @@ from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.depots import Depots
 from hakoiri.worker.transport.names import inbox_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from tests.system.helpers import PATIENCE_SECONDS
-from tests.system.servers import RedisServer
+from tests.support.commands import PATIENCE_SECONDS
+from tests.support.servers import RedisServer
 
 DEPTH, HOSTS, RANGES = 7, 3, 10
 OWNERS = [number % HOSTS for number in range(RANGES)]

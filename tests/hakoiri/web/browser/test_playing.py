@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NARROW, WIDE, Site
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])

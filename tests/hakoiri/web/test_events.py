@@ -12,7 +12,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.web.routes.events import EventStream
 from hakoiri.web.runs.opened import OpenRuns
-from tests.web.conftest import Served
+from tests.hakoiri.web.conftest import Served
 
 
 class Event(NamedTuple):

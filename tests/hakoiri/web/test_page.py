@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hakoiri.puzzles.pictures.colours import luminance
-from tests.system.helpers import ROOT
+from tests.support.commands import ROOT
 
 STATIC = ROOT / "hakoiri" / "web" / "static"
 IMPORTED = re.compile(r'(?:from|import\() ?"(\.[^"]+)"')

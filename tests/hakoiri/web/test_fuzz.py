@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of
-from tests.support.fuzzing import METHODS, fuzz
-from tests.system.web_servers import TOKEN
-from tests.web.conftest import Served
+from tests.hakoiri.web.conftest import Served
+from tests.support.web import TOKEN, client_of
+from tests.support.web_requests import METHODS, fuzz
 
 
 def test_some_questions_of_any_kind(served: Served) -> None:

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from hakoiri.puzzles.pictures.colours import luminance
-from tests.browser.conftest import NARROW, WIDE, Site, watched
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 PAGES = {

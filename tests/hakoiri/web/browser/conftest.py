@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
+from tests.support.commands import HAKOIRI, PATIENCE_SECONDS, Hakoiri, Running
 from tests.support.runs import driven
-from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, Hakoiri, Running
 
 #: Until something is there that must be there; the machine may be busy.
 _MOST_MILLISECONDS = 1_000 * PATIENCE_SECONDS

@@ -14,10 +14,9 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.web.settings import Settings
 from hakoiri.worker.transport.data_redis import free_port
-from tests.support.application import client_of
-from tests.system.helpers import ROOT
-from tests.system.web_servers import TOKEN
-from tests.web.conftest import Served
+from tests.hakoiri.web.conftest import Served
+from tests.support.commands import ROOT
+from tests.support.web import TOKEN, client_of
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"

@@ -19,11 +19,10 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of
+from tests.hakoiri.web.conftest import Served
+from tests.support.commands import Hakoiri, wait_until
 from tests.support.runs import driven
-from tests.system.helpers import Hakoiri, wait_until
-from tests.system.web_servers import TOKEN
-from tests.web.conftest import Served
+from tests.support.web import TOKEN, client_of
 
 
 def asked(served: Served, path: str, status: int = 200) -> dict[str, Any]:

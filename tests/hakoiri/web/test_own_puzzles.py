@@ -10,8 +10,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.user import files
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of
-from tests.system.web_servers import TOKEN
+from tests.support.web import TOKEN, client_of
 
 SOURCE = '''
 from hakoiri import U32, Puzzle

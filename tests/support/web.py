@@ -1,13 +1,19 @@
-"""Servers on the web as real processes, and a client of each."""
+"""The web application in this process, and servers on the web as real processes with a client of each."""
 
 import json
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import psutil
+from starlette.testclient import TestClient
 
-from tests.system.helpers import PATIENCE_SECONDS, Running, wait_until
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.web.app import make_app
+from hakoiri.web.settings import Settings
+from tests.support.commands import PATIENCE_SECONDS, Running, wait_until
+from tests.support.runs import driven
 
 TOKEN = "a-token-that-only-tests-have"  # noqa: S105
 #: What a server is started with.
@@ -51,3 +57,19 @@ def family(server: Server) -> list[psutil.Process]:
 
 def gone(processes: list[psutil.Process]) -> bool:
     return not [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def client_of(settings: Settings) -> TestClient:
+    """Asks with the token, as from the machine itself."""
+    headers = {"Authorization": f"Bearer {settings.token}"}
+    return TestClient(make_app(settings), "http://127.0.0.1:8080", headers=headers, raise_server_exceptions=False)
+
+
+def small_runs(data: Path) -> list[str]:
+    """The names of a search that has a goal, of a census, and of a search whose moves lead one way; made here."""
+    tiles = PuzzleSpec("tiles", {"rows": "2", "columns": "3"})
+    return [
+        driven(data, tiles, "explore", {}, {}).name,
+        driven(data, PuzzleSpec("sliding", {}, "AABB/C..D"), "census", {}, {}).name,
+        driven(data, PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, {}).name,
+    ]

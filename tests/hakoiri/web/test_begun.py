@@ -4,7 +4,7 @@ import pytest
 
 from hakoiri.web.routes import answers
 from hakoiri.web.runs.questions import Question, Questions
-from tests.web.conftest import Served
+from tests.hakoiri.web.conftest import Served
 
 _LONG = [
     "{whole}/export.csv",

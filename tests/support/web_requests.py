@@ -1,7 +1,10 @@
-"""Requests of any kind, made of the interface's own description."""
+"""Requests of any kind, made from the interface's own description, and requests that never end."""
 
 import json
+import resource
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -9,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from tests.system.web_servers import TOKEN
+from tests.support.web import TOKEN
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 #: What is answered as it should be, though it sounds otherwise: nobody drives runs here, questions are many.
@@ -102,3 +105,31 @@ def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, .
 
     try_one()
     return statuses
+
+
+HEAD = b"GET /api/puzzles HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+SHOWN = HEAD + f"Authorization: Bearer {TOKEN}\r\n".encode()
+CHUNKED = b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+#: Ten times what sockets hold on their way: the rest is sent only if the server takes it in.
+MUCH = 20_000_000
+#: What never ends: its beginning, and what comes again and again.
+ENDLESS = {
+    "a header": (HEAD + b"X: ", b"x" * 65_536),
+    "a name": (HEAD + b"X", b"x" * 65_536),
+    "headers": (HEAD, b"X: x\r\n" * 10_000),
+    "an address": (b"GET /", b"x" * 65_536),
+    "a query": (b"GET /?", b"x=1&" * 16_384),
+    "line ends": (b"", b"\r\n" * 32_768),
+    "a chunk's extension": (CHUNKED + b"1;", b"x" * 65_536),
+    "trailers": (CHUNKED + b"0\r\n", b"X: x\r\n" * 10_000),
+    "requests": (b"", (HEAD + b"\r\n") * 1_000),
+}
+
+
+@contextmanager
+def many_files() -> Iterator[None]:
+    """For as many sockets as an attacker has."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, before[1]), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)

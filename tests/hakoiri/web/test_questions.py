@@ -16,7 +16,7 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.runs import questions
 from hakoiri.web.runs.questions import BusyError, Question, Questions
 from hakoiri.web.settings import Settings
-from tests.system.helpers import wait_until
+from tests.support.commands import wait_until
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import Settings
-from tests.system.helpers import PATIENCE_SECONDS
-from tests.system.web_servers import TOKEN
-from tests.web.conftest import Served
+from tests.hakoiri.web.conftest import Served
+from tests.support.commands import PATIENCE_SECONDS
+from tests.support.web import TOKEN
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,8 @@ from hakoiri.web.routes import runs as routes
 from hakoiri.web.runs import positions
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of
-from tests.system.helpers import PATIENCE_SECONDS
-from tests.system.web_servers import TOKEN
+from tests.support.commands import PATIENCE_SECONDS
+from tests.support.web import TOKEN, client_of
 
 #: Of Nakuron.
 BOARD = "/".join(random_board(6, 1, 4).lines())

@@ -6,8 +6,8 @@ import pytest
 
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.web.pictures import moves_row
-from tests.web.conftest import Served
-from tests.web.test_answers import asked
+from tests.hakoiri.web.conftest import Served
+from tests.hakoiri.web.test_answers import asked
 
 
 def test_a_move_of_a_piece_is_a_part_elsewhere() -> None:

@@ -10,9 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hakoiri.worker.transport.connection import living_hosts
-from tests.browser.conftest import Site, entered, watched
-from tests.system.helpers import HAKOIRI, Hakoiri, wait_until
-from tests.system.servers import RedisServer, started_host, started_workers
+from tests.hakoiri.web.browser.conftest import Site, entered, watched
+from tests.support.commands import HAKOIRI, Hakoiri, wait_until
+from tests.support.servers import RedisServer, started_host, started_workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import NARROW, WIDE, Site, watched
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])

@@ -9,9 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from hakoiri.web.settings import Settings
-from tests.support.application import client_of, small_runs
-from tests.system.helpers import Hakoiri
-from tests.system.web_servers import TOKEN
+from tests.support.commands import Hakoiri
+from tests.support.web import TOKEN, client_of, small_runs
 
 
 @dataclass(frozen=True)

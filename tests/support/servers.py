@@ -22,14 +22,8 @@ from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import HOSTS, WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
+from tests.support.commands import FinishedRuns, Hakoiri, Running, clean_environment, wait_until
 from tests.support.forking import fork_other_worker
-from tests.system.helpers import (
-    FinishedRuns,
-    Hakoiri,
-    Running,
-    clean_environment,
-    wait_until,
-)
 
 
 class RedisServer:

@@ -33,8 +33,8 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.worker.tasks import Array, Arrays, do_task
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
-from tests.support.plain import digest_by_the_book
-from tests.support.searching import reference_layers
+from tests.support.keys import digest_by_the_book
+from tests.support.plain_search import reference_layers
 from tests.support.toy import Toy, is_goal
 
 #: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
@@ -54,31 +54,6 @@ _lmdb_open = lmdb.open
 def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
     """`lmdb.open`, that does not wait for the disk."""
     return _lmdb_open(path, **options | {"sync": False})
-
-
-class PlainRedis:
-    """The little of Redis that chunks need, in a dictionary."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, bytes] = {}
-
-    def set(self, name: str, value: Any, ex: int) -> bool:
-        """Keep a value."""
-        self.held[name] = bytes(value)
-        return True
-
-    def get(self, name: str) -> bytes | None:
-        """A value."""
-        return self.held.get(name)
-
-    def expire(self, name: str, keep: int) -> bool:
-        """Whether it is there."""
-        return name in self.held
-
-    def unlink(self, *names: str) -> None:
-        """Take values away."""
-        for name in names:
-            self.held.pop(name, None)
 
 
 class Elsewhere:

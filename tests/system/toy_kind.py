@@ -71,5 +71,5 @@ class Counting(Job):
 
 def register(pause: Callable[[int], None] = lambda done: None) -> None:
     """The kind ``count`` is known in this process from now on."""
-    KINDS["count"] = ("tests.support.toy_kind", "Counting")
+    KINDS["count"] = ("tests.system.toy_kind", "Counting")
     Counting.pause = staticmethod(pause)  # type: ignore[assignment]

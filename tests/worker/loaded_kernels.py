@@ -1,0 +1,109 @@
+"""Prints which kernels are loaded when: by tasks on graphs, and by runs by threads; each in a process of its own.
+
+For each task a line of JSON with the kernels that it calls and its loader does not load; for each puzzle of `RUNS` one
+with those that its run loads before its clock starts, and while it works.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles import jit
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.warm import kernels_of
+
+#: Puzzles whose runs are looked at.
+RUNS = ("klotski", "gap")
+PUZZLE = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}).build()
+#: Two rings of three vertices, and the first of them.
+RINGS = [np.arange(7, dtype=np.int64), np.array([1, 2, 0, 4, 5, 3], dtype=np.int32)]
+RING = [RINGS[0][:4], RINGS[1][:3]]
+
+
+def configurations() -> Keys:
+    """All that the start leads to."""
+    found = {PUZZLE.start: None}
+    for key in (waiting := [PUZZLE.start]):
+        fresh = dict.fromkeys(each for each in PUZZLE.successors(key) if each not in found)
+        found |= fresh
+        waiting += fresh
+    return PUZZLE.keys(sorted(found))
+
+
+def asked(keys: Keys) -> list[tuple[str, Arrays, Arrays]]:
+    """Tasks, each with its chunk and the shared arrays."""
+    some, nobody = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8)
+    first, zero, both = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), [*RINGS, np.array([0, 3, 6])]
+    return [
+        ("neighbours", [keys], []), ("forest", [keys], []), ("eccentricities", [keys, first], []),
+        ("diameters", both, []), ("diameters", [*RING, first], []), ("searches", [some], RING),
+        ("look", [some, nobody, np.array([3])], RING), ("pairs", [some, zero + 1], RING),
+    ]  # fmt: skip
+
+
+def noted(found: list[list[str]]) -> None:
+    """Append the name of each kernel that is loaded from now on to the last list of `found`."""
+    load = jit._Kept.load_overload
+
+    def note(kept: Any, *types: Any) -> Any:
+        found[-1].append(kept._function.__qualname__)
+        return load(kept, *types)
+
+    jit._Kept.load_overload = note  # type: ignore[method-assign]
+
+
+def called_besides(task: str, chunk: Arrays, shared: Arrays) -> list[str]:
+    """The kernels that a task calls and its loader does not load."""
+    found: list[list[str]] = [[]]
+    kernels_of(task)(PUZZLE)
+    noted(found)
+    TASKS[task](PUZZLE, chunk, shared)
+    return found[0]
+
+
+def loaded_by_run(puzzle: str) -> tuple[list[str], list[str]]:
+    """The kernels that a run by threads loads before its clock starts, and while it works."""
+    found: list[list[str]] = [[]]
+    load_kernels = Job.load_kernels
+
+    def then_work(job: Job, by_hosts: bool) -> None:
+        load_kernels(job, by_hosts)
+        found.append([])
+
+    noted(found)
+    Job.load_kernels = then_work  # type: ignore[method-assign]
+    # Layers both small and cut into chunks.
+    resources = Resources(farm_from=100, chunk=100)
+    with tempfile.TemporaryDirectory() as folder:
+        run = make_run(Path(folder), PuzzleSpec(puzzle, {}), "explore", {}, Resources())
+        drive(run, resources, Control(), SilentObserver())
+    return found[0], found[-1]
+
+
+def say(name: str, kernels: Callable[..., Any], *arguments: Any) -> None:
+    """Print in a process of its own what `kernels` returns."""
+    sys.stdout.flush()
+    if not (child := os.fork()):
+        print(json.dumps([name, kernels(*arguments)]), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    for task, chunk, shared in asked(configurations()):
+        say(task, called_besides, task, chunk, shared)
+    for puzzle in RUNS:
+        say(puzzle, loaded_by_run, puzzle)
