@@ -149,7 +149,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
         (spoiled / DATA_FILE).unlink()
     with refused(DamagedError, f"run {spoiled.name} is damaged ", Hint("delete", spoiled.name)):
         RunStore(spoiled)
-    assert verify_directory(spoiled, False, Resources(), Control(), SilentObserver()).steps[0].do == "delete"
+    assert verify_directory(spoiled, False, Resources(), Control(), SilentObserver()).hints[0].do == "delete"
     with pytest.raises(DamagedError):
         drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
     listed = {status.run: status.status for status in list_runs(tmp_path)}
