@@ -27,8 +27,8 @@ Successors = dict[Key, list[Key]]
 class Toy(Puzzle):
     """Option `keys`: where the keys lie.
 
-    ``low`` and ``high`` are the least and the greatest there are; ``map_chunks`` lie evenly between, the least and the
-    greatest among them; ``clumped`` are mostly one narrow clump, with others far away that share their low bits.
+    ``low`` keys are the least of the layout and ``high`` keys the greatest. ``spread`` keys are spaced evenly from the
+    least to the greatest. ``clumped`` keys are mostly one narrow clump; the others are far away and share its low bits.
     """
 
     name = "toy"

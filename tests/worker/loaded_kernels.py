@@ -1,7 +1,7 @@
-"""Prints which kernels are loaded when: by tasks on graphs, and by runs by threads; each in a process of its own.
+"""Prints the kernels that tasks on graphs and runs by threads load; each in a process of its own.
 
-For each task a line of JSON with the kernels that it calls and its loader does not load; for each puzzle of `RUNS` one
-with those that its run loads before its clock starts, and while it works.
+The line of a task, in JSON, has the kernels that the task calls and its loader does not load. The line of a puzzle of
+`RUNS` has two lists: the kernels that its run loads before its clock starts, and those it loads while it works.
 """
 
 import json

@@ -26,8 +26,8 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 class Site:
     """A running server: where it is, with its token, and the runs that were made before it was started.
 
-    Two are of Hakoiri-musume, `explored` from its start and `counted` as a whole; `tilted` and `optimised` are of
-    Nakuron, `stars` of magic stars, `dealt` of cards, whose moves lead one way, and `tiles` of 181,440 configurations;
+    `explored` and `counted` are a search and a census of Hakoiri-musume. `tilted` and `optimised` are of Nakuron, and
+    `stars` of magic stars. `dealt` is of cards, whose moves lead one way, and `tiles` has 181,440 configurations.
     `studied` and `hunted` are deals of Gap.
     """
 
