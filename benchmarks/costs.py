@@ -10,7 +10,7 @@ control Redis and all data Redis for a layer is
     layer + host x hosts + byte x bytes sent
 
 The requests come from runs in which the coordinator waits for the answer of one host before it sends the next request.
-Docs: docs/scaling.md.
+Docs: docs/reports/scaling.md.
 """
 
 import math

@@ -28,7 +28,7 @@ import psutil
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
-#: What each figure should stay under, in seconds or MB: the promises in docs/measurements.md.
+#: What each figure should stay under, in seconds or MB: the promises in docs/reports/measurements.md.
 TARGETS = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
     "explore from the start": {"computing": 0.15, "peak_mb": 250},

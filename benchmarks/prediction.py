@@ -1,4 +1,4 @@
-"""Predict the time of a run on many hosts from its costs (`benchmarks.costs`). Docs: docs/scaling.md.
+"""Predict the time of a run on many hosts from its costs (`benchmarks.costs`). Docs: docs/reports/scaling.md.
 
 A layer takes three steps: the hosts expand, send the successors that belong to other hosts, and merge. On slow links
 they send parts while they expand the rest. The coordinator has them merge when the slowest host has sent all.
@@ -14,7 +14,7 @@ from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
 PAYLOAD = 1448 / 1538
 #: The part of its link that a host uses while every host sends messages of 1 MB to every other, eight at a time.
-#: Measured apart: docs/scaling.md.
+#: Measured apart: docs/reports/scaling.md.
 USED = Line({1: 1.0, 2: 0.92, 4: 0.88, 8: 0.82, 16: 0.72})
 #: Hosts send while they expand if sending takes this part of the time. Some keys are sent twice then: with 4 parts,
 #: pancakes of 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times.

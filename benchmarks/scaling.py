@@ -1,6 +1,6 @@
 """Measure the costs of runs by hosts, predict speed-ups, and compare the predictions with runs on slow links.
 
-    python benchmarks/scaling.py --test --plot docs/scaling.svg   # The page docs/scaling.md. As root; 20 minutes.
+    python benchmarks/scaling.py --test --plot docs/reports/scaling.svg   # For that page. As root; 20 minutes.
     python benchmarks/scaling.py --only pancakes --json
 
 The script runs each space by threads, by 1, 2 and 4 hosts at the same time, and by 1, 2, 4 and 8 hosts one after the

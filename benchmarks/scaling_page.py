@@ -1,4 +1,4 @@
-"""Write the results of `benchmarks/scaling.py` as the tables and the picture of docs/scaling.md."""
+"""Write the results of `benchmarks/scaling.py` as the tables and the picture of docs/reports/scaling.md."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ _TIMES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the tables of docs/scaling.md."""
+    """Yield the lines of the tables of docs/reports/scaling.md."""
     spaces = found["spaces"]
     if spaces:
         yield from _fixed(spaces)

@@ -1,4 +1,4 @@
-"""The names of a run's files and database entries, each made only here. `docs/storage-format.md` shows them in use.
+"""The names of a run's files and database entries, each made only here; used in `docs/reference/file-formats.md`.
 
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``, and besides:
 

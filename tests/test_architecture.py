@@ -313,7 +313,7 @@ def test_only_flags_that_there_are_are_named() -> None:
 
 
 def picture() -> str:
-    """The arrows between rooms, those left out that follow from others, as docs/architecture.md shows them."""
+    """The arrows between rooms, without those that follow from others, as the page on architecture shows them."""
     lines = []
     reduced = nx.transitive_reduction(arrows())
     for package in reversed(PACKAGES):
@@ -325,7 +325,7 @@ def picture() -> str:
 
 
 def rooms() -> str:
-    """What is in each room, by the first line that it says of itself, as docs/architecture.md tells it."""
+    """What is in each room, by the first line that it says of itself, as docs/explanation/architecture.md tells it."""
     lines = []
     for package in reversed(PACKAGES):
         inside = {name.partition(".")[2]: tree for name, tree in modules(package) if name.count(".") == 1}
@@ -341,8 +341,8 @@ def _in(room: str, package: str) -> bool:
 
 @pytest.mark.parametrize("part", [picture, rooms])
 def test_the_picture_of_the_rooms_is_true(part: Callable[[], str]) -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert part() in text, f"docs/architecture.md shows other rooms than these:\n{part()}"
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    assert part() in text, f"docs/explanation/architecture.md shows other rooms than these:\n{part()}"
 
 
 def test_the_packages_are_all_there() -> None:

@@ -3,7 +3,7 @@
     python -m campaigns.atlas                        # every part, the small entries of each first
     python -m campaigns.atlas pancakes --until 30 --memory 4GB
     python -m campaigns.atlas --reuse tiles:2x7=runs/tiles-2x7    # a run that is there already
-    python -m campaigns.atlas --publish              # writes results.json, docs/atlas.md and its picture
+    python -m campaigns.atlas --publish              # writes results.json, docs/reports/atlas.md and its picture
 
 Each entry that is over is a line of the books; started again, the atlas goes on where it was stopped, also in the midst
 of an entry. Exits 1 if a command failed, if it could not be verified, or if a value is not the published one.

@@ -1,4 +1,4 @@
-"""What the atlas came to, as JSON, and as the page `docs/atlas.md`, which is made of that and of nothing else."""
+"""The results of the atlas as JSON, and as the page `docs/reports/atlas.md`, which is made of them alone."""
 
 import json
 import platform
@@ -10,7 +10,7 @@ from campaigns.atlas.entries import TO_FILE, Part, file_name
 from campaigns.atlas.picture import draw, points
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "atlas.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reports" / "atlas.md"
 CERTIFICATES = PAGE.with_name("atlas")
 _PICTURE = "atlas.svg"
 _SAME, _NONE = "✓", "°"
@@ -35,8 +35,8 @@ allowed. *Deciles*: a tenth of the deals lie below the first, two tenths below t
 
 What was found is verified by the command that is told, before large runs are removed;
 digests are those of runs, or of the rows of a table (SHA-256 of their JSON). A digest that is a link leads to a
-certificate, which holds size and digest of each layer, but no diameters: `hakoiri verify docs/atlas/NAME.json` makes
-the run again, from nothing, and compares.
+certificate, which holds size and digest of each layer, but no diameters:
+`hakoiri verify docs/reports/atlas/NAME.json` makes the run again, from nothing, and compares.
 """
 _RATES = """\
 **Where the rate falls, and why.** A process takes its time to start, so small runs are slow for their size, and the

@@ -116,7 +116,7 @@ HUNTS = Part(
     "Gap: the deal that leads to most positions",
     "Ishihata's paper believes that no deal of 7 ranks leads to more than 83,521 positions. Hunts by legs are the "
     "same on every machine; the last one sets out from the best deal that was known before (996,758 "
-    "positions), and what it found is `docs/hardest-gap-7.json`.",
+    "positions), and what it found is `docs/reports/hardest-gap-7.json`.",
     {"positions": "positions", "moves": "fewest moves", "depth": "depth", "tried": "deals tried", "deal": "deal"},
     (
         _hunt("5 ranks", "-o", "ranks=5", "--seed", "3", "--legs", "40"),

@@ -4,7 +4,7 @@
     python -m campaigns.mayhem --part kills --count 50 --minutes 10
     python -m campaigns.mayhem --part kills --case worker --case tree    # those trials alone
     python -m campaigns.mayhem --only kills:417         # one trial again; nothing is written down
-    python -m campaigns.mayhem --publish                # writes campaigns/mayhem/results.json and docs/mayhem.md
+    python -m campaigns.mayhem --publish        # writes campaigns/mayhem/results.json and docs/reports/mayhem.md
 
 Each trial that is over is a line of the results file; started again, the campaign goes on where it was stopped.
 Exits 1 if a promise of Hakoiri's was not kept.
@@ -140,7 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="PART:NUMBER", help="one trial, whether it is in the results file or not")
     parser.add_argument("--results", type=Path, default=Path("mayhem.jsonl"), help="where trials are written down")
     parser.add_argument("--place", type=Path, default=usual_place(), help="where its files lie; in memory if it can be")
-    parser.add_argument("--publish", action="store_true", help="write what is in the results file into docs/mayhem.md")
+    parser.add_argument("--publish", action="store_true", help="write the results file into docs/reports/mayhem.md")
     parser.add_argument("--json", action="store_true", help="print one object")
     return parser.parse_args()
 

@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 _BOARD = "/".join(random_board(8, 1, 4).lines())
-_OTHER_CERTIFICATE = ROOT / "docs" / "hardest-gap-7.json"
+_OTHER_CERTIFICATE = ROOT / "docs" / "reports" / "hardest-gap-7.json"
 _LAYERS = ("layers RUN", "layers RUN --depth 3", "path RUN", "diameter RUN", "path RUN --to farthest")
 TARGETS = {
     "explore": Target(("run tiles -o rows=2 -o columns=3",), _LAYERS),

@@ -1,4 +1,4 @@
-"""The results of a campaign as JSON, and as the page `docs/mayhem.md`, which is made of them alone."""
+"""The results of a campaign as JSON, and as the page `docs/reports/mayhem.md`, which is made of them alone."""
 
 import json
 import platform
@@ -13,7 +13,7 @@ from campaigns.mayhem.trials import Measure, Part
 from hakoiri.puzzles.errors import counted
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "mayhem.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reports" / "mayhem.md"
 #: The number of worst trials shown for each measure that tells how bad one was.
 _WORST = 3
 _BEGINS = """\

@@ -5,7 +5,7 @@
     python -m campaigns.mutants --again             # those that survived, with the tests of judged.json
     python -m campaigns.mutants --only "Session.commit" --tests tests/coordinator/test_session.py
                                                     # those with these words in their names; nothing is written down
-    python -m campaigns.mutants --publish           # writes campaigns/mutants/results.json and docs/mutants.md
+    python -m campaigns.mutants --publish           # writes campaigns/mutants/results.json and docs/reports/mutants.md
 
 Exits 1 if a mutant survived that nobody has judged.
 """
@@ -62,7 +62,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tests", nargs="+", default=[], help="these tests, instead of those that enter the function")
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"), help="where outcomes are written down")
     parser.add_argument("--place", type=Path, required="--publish" not in sys.argv, help="a folder for the copy")
-    parser.add_argument("--publish", action="store_true", help="write what is in the results file into docs/mutants.md")
+    parser.add_argument("--publish", action="store_true", help="write the results file into docs/reports/mutants.md")
     return parser.parse_args()
 
 

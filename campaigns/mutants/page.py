@@ -1,4 +1,4 @@
-"""The outcomes of the mutants as JSON, and as the page `docs/mutants.md`, which is made from that JSON alone."""
+"""The outcomes of the mutants as JSON, and as the page `docs/reports/mutants.md`, which is made from it alone."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.mutants.sites import ROOT, mutants
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = ROOT / "docs" / "reports" / "mutants.md"
 _JUDGED = Path(__file__).with_name("judged.json")
 #: A mutant with which the tests do not end would not pass unseen.
 NOTICED = ("noticed", "too long")

@@ -3,7 +3,7 @@
     python -m campaigns.papers                 # all five; run it again to continue where it was stopped
     python -m campaigns.papers gap superpuzz --until 30
     python -m campaigns.papers --show          # print the tables of what is done
-    python -m campaigns.papers --publish       # write results.json and docs/papers.md
+    python -m campaigns.papers --publish       # write results.json and docs/reports/papers.md
 
 Exits with code 1 if a command fails, or if a claim differs without a stated reason.
 """

@@ -20,7 +20,7 @@ _SOLVE = ("solve", "gap", "--show", "--strategy")
 #: Multipliers of the hash function: the paper's, and those that it gave up.
 _RISING, _PLAIN = "1, 2, 4, 7, 11, ...", "1, 2, 3, 4, 5, ..."
 _NO_FIGURE = "the paper gives no figure"
-#: The most positions that a hunt has found (docs/hardest-gap-7.json has its certificate).
+#: The most positions that a hunt has found (docs/reports/hardest-gap-7.json has its certificate).
 _HARDEST = "13 11 12 34 25 16 47/43 36 33 24 15 46 21/27 32 23 14 45 31 37/44 41 22 42 35 26 17"
 
 
@@ -172,7 +172,7 @@ _FIGURES = (
                 "no deal has many more positions",
                 83521,
                 _deal("positions", 1),
-                "`hakoiri hunt` found the deal; docs/hardest-gap-7.json is its certificate",
+                "`hakoiri hunt` found the deal; docs/reports/hardest-gap-7.json is its certificate",
                 "refuted",
             ),
             Claim(

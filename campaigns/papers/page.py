@@ -1,4 +1,4 @@
-"""The page `docs/papers.md`, made of `results.json`, which is made of the books of the campaign."""
+"""The page `docs/reports/papers.md`, made of `results.json`, which is made of the books of the campaign."""
 
 import json
 import platform
@@ -11,7 +11,7 @@ from campaigns.atlas.page import plain, table
 from campaigns.papers.claims import Paper
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reports" / "papers.md"
 _BEGINS = """\
 # The five papers
 

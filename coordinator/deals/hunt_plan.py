@@ -21,7 +21,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective
 from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 
-#: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/hunt.md).
+#: Deals that are followed at once: on two cores a smaller pool gets farther (measured: docs/how-to/hunt.md).
 POOL, _MOST_POOL = 4, 256
 #: Generations of the first cycle, a multiple of 4, and of the longest: another cycle is better than a longer one.
 FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
@@ -30,7 +30,7 @@ _SIZES_LESS = (2, 1, 0)
 #: After this many generations of a stage the best deal replaces the worst: more often makes all deals alike.
 _SELECT_EVERY = 8
 #: Temperatures at the start of a cycle, after a deal has grown, and at the end of each stage, in the score's units.
-#: Positions count by logarithm. A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
+#: Positions count by logarithm. A grown deal is a good one, which heat would spoil (measured: docs/how-to/hunt.md).
 _TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
     "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
 }  # fmt: skip

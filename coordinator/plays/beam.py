@@ -1,8 +1,8 @@
 """A beam search of a scored puzzle: layer by layer the best moves of a frontier of boards, made in chunks.
 
 The value of a board is its points less a price for the points lost: those that moves took off the reserve without
-scoring them. docs/nakuron.md describes the experiment that chose the price. A board that is met again is followed again
-only if it has more points than before.
+scoring them. docs/how-to/nakuron.md describes the experiment that chose the price. A board that is met again is
+followed again only if it has more points than before.
 """
 
 from collections.abc import Iterator

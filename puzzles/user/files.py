@@ -223,10 +223,10 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
         raise PuzzleError(f"{where} is not a puzzle; expected 'class {name}(Puzzle)', a subclass of hakoiri.Puzzle")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
-        raise PuzzleError(f"{where} does not define: {missing} (see docs/own-puzzle.md)")
+        raise PuzzleError(f"{where} does not define: {missing} (see docs/tutorial/own-puzzle.md)")
     called: Any = getattr(found, "name", None)
     if called is None:
-        raise PuzzleError(f"{where} does not define: name (see docs/own-puzzle.md)")
+        raise PuzzleError(f"{where} does not define: name (see docs/tutorial/own-puzzle.md)")
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise PuzzleError(f"{where}: name {called!r} is not allowed; use up to 40 lower-case letters, digits and '-'")
     return OwnPuzzle(file.path, found, guarded(found, str(file.path)))

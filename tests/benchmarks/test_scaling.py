@@ -161,7 +161,7 @@ def test_a_run_is_looked_at_before_it_and_after_each_layer(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_runs_on_slow_links_take_no_less_than_predicted() -> None:
-    """How much longer they take depends on who else is at work; docs/scaling.md tells what an idle machine takes."""
+    """The time depends on other work on the machine; docs/reports/scaling.md has the figures of an idle one."""
     if why := why_not():
         pytest.skip(f"no network namespaces here: {why}")
     space = scaling.Space("pancakes", {"n": 10}, farm=20_000)

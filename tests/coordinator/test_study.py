@@ -67,7 +67,7 @@ def state_of(directory: Path) -> State:
 
 
 def plain_deal(cards: int, seed: int, number: int) -> list[int]:
-    """SplitMix64 and Fisher-Yates, as docs/studies.md defines the deals."""
+    """SplitMix64 and Fisher-Yates, as docs/how-to/studies.md defines the deals."""
     state, deal = seed * 2**32 + number, list(range(cards))
     for place in range(cards - 1, 0, -1):
         state = (state + 0x9E3779B97F4A7C15) % 2**64

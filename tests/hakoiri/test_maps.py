@@ -25,7 +25,7 @@ def mapped(small_run: Run) -> Map:
 
 
 def read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """As docs/http.md says."""
+    """As docs/reference/http.md says."""
     raw = file.read_bytes()
     assert raw[:8] == b"HAKOMAP1"
     header = json.loads(raw[12 : 12 + int.from_bytes(raw[8:12], "little")])

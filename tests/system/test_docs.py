@@ -20,7 +20,7 @@ from tests.support.commands import ROOT, Hakoiri, clean_environment
 
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
 _FILES = "own-puzzle.md"
-_TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 #: Files that commands of the text write.
 _WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot")
@@ -59,12 +59,12 @@ def typed(text: Path) -> list[list[str]]:
     [
         "README.md",
         # tests/system/test_own_puzzles.py types the same, and compares what is printed.
-        pytest.param("docs/tutorial.md", marks=pytest.mark.slow),
-        "docs/solitaires.md",
+        pytest.param("docs/tutorial/index.md", marks=pytest.mark.slow),
+        "docs/how-to/solitaires.md",
         # Its contest takes seconds.
-        pytest.param("docs/nakuron.md", marks=pytest.mark.slow),
+        pytest.param("docs/how-to/nakuron.md", marks=pytest.mark.slow),
         # The same commands are typed by tests/system/test_magic_stars.py.
-        pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
+        pytest.param("docs/how-to/magic-stars.md", marks=pytest.mark.slow),
     ],
 )
 def test_every_command_in_the_text_works(
@@ -113,7 +113,7 @@ _WITH_PYTHON = [text for text in _TEXTS if text.name != _FILES and programs(text
 
 
 def test_which_texts_have_python() -> None:
-    assert {text.name for text in _WITH_PYTHON} == {"README.md", "tutorial.md", "studies.md"}
+    assert {text.name for text in _WITH_PYTHON} == {"README.md", "index.md", "studies.md"}
 
 
 @pytest.mark.parametrize("text", _WITH_PYTHON, ids=lambda text: text.name)
@@ -144,7 +144,7 @@ def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
 
 
 def test_storage_format_names_every_database() -> None:
-    text = (ROOT / "docs" / "storage-format.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "file-formats.md").read_text(encoding="utf-8")
     assert all(f"| `{name.decode()}` |" in text for name in DATABASES)
 
 

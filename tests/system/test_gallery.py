@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageStat
 from tests.support.commands import ROOT, Hakoiri
 from tests.system.test_docs import commands
 
-PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
+PAGE, PICTURES = ROOT / "docs" / "how-to" / "gallery.md", ROOT / "docs" / "how-to" / "gallery"
 _MOST_BYTES = 600_000
 _DRAWN = (".svg", ".png", ".gif", ".html")
 

@@ -72,7 +72,7 @@ def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
     from hakoiri.coordinator.deals.certificate import read_certificate
     from tests.support.commands import ROOT
 
-    found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")
+    found = read_certificate(ROOT / "docs" / "reports" / "hardest-gap-7.json")
     assert found.figures.positions == sum(layer.size for layer in found.layers) > 1_000_000
     assert found.figures.depth == len(found.layers) - 1
 

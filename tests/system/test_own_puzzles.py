@@ -1,4 +1,4 @@
-"""User puzzles: a file on the command line, on workers and in docs/own-puzzle.md, and found again."""
+"""User puzzles: a file on the command line, on workers and in docs/tutorial/own-puzzle.md, and found again."""
 
 import os
 import re
@@ -224,7 +224,7 @@ def test_a_worker_that_is_told_nonsense_does_not_start(
 # The tutorial
 
 
-TUTORIAL = (ROOT / "docs" / "own-puzzle.md").read_text(encoding="utf-8")
+TUTORIAL = (ROOT / "docs" / "tutorial" / "own-puzzle.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""``components``, weak and strong, of directed and undirected runs, and docs/directed.md as it stands there."""
+"""``components``, weak and strong, of directed and undirected runs, and the page on directed games."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from hakoiri.coordinator.graphs import strong
 from tests.support.commands import ROOT, START_OF_248, FinishedRuns, Hakoiri
 from tests.support.user_puzzles import changed, ruled, written
 
-TEXT = (ROOT / "docs" / "directed.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "explanation" / "directed.md").read_text(encoding="utf-8")
 LEFT_ENDS = f"{ROOT / 'examples' / 'left_ends.py'}:LeftEnds"
 #: Nodes and diameter of the element components, by aces and holes, as the paper has them.
 ELEMENTS = {(1, 1): (2, 1), (1, 2): (3, 1), (1, 3): (4, 1), (2, 1): (6, 3), (2, 2): (12, 3), (3, 1): (24, 4)}

@@ -27,7 +27,7 @@ _PART_BYTES = 150
 #: bitmap stays in the cache than of two.
 _SHARED_BY = 2
 #: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
-#: handing successors from range to range (measured: docs/measurements.md).
+#: handing successors from range to range (measured: docs/reports/measurements.md).
 _WHOLE_WORDS = 0.5
 #: Bitmaps extend beyond a sample by this part of its span at either end, for keys that it misses.
 _MARGIN = 32

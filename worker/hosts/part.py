@@ -1,7 +1,7 @@
 """The ranges of one run that this host keeps: layers in a store of their own, and the layer in the making.
 
-The store has the format of any run's (`docs/storage-format.md`), with the ranges of this host only. A layer
-that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
+The store has the format of any run's (`docs/reference/file-formats.md`), with the ranges of this host only. A
+layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
 """
 
 from contextlib import ExitStack, suppress

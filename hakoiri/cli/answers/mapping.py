@@ -14,7 +14,7 @@ from hakoiri.render.tables import facts, print_json, stdout
 @command_line("map last --to klotski.hakomap")
 def draw_map(
     name: RunArgument,
-    target: Annotated[Path, option("--to", "FILE", "Where to write it; as docs/http.md says.")],
+    target: Annotated[Path, option("--to", "FILE", "Where to write it; as docs/reference/http.md says.")],
     component: ComponentOption = None,
     dim: Annotated[Literal["2", "3"], flag("--dim", "In a plane or in space.")] = "3",
     *,

@@ -1,4 +1,4 @@
-"""Each curl line of docs/http.md works, and every route has one."""
+"""Each curl line of docs/reference/http.md works, and every route has one."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ from tests.hakoiri.web.conftest import Served
 from tests.support.commands import ROOT
 from tests.support.web import TOKEN, client_of
 
-TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"
 #: Begin processes of their own, never end, or compute for long.
 _OF_THEIR_OWN = ("/events", "/verify", "/export.", "/map", "/questions/", "?all=true")

@@ -75,10 +75,12 @@ def test_the_colours_of_a_map_grow_lighter_by_even_steps_and_are_seen(scheme: st
 
 
 def test_the_pictures_of_the_docs_are_those_of_the_script() -> None:
-    shown = re.findall(r"!\[[^]]+\]\(web/([^)]+)\.png\)", (ROOT / "docs" / "web.md").read_text(encoding="utf-8"))
+    shown = re.findall(
+        r"!\[[^]]+\]\(web/([^)]+)\.png\)", (ROOT / "docs" / "how-to" / "web.md").read_text(encoding="utf-8")
+    )
     made = re.findall(
         r'^    \("([^"]+)", ', (ROOT / "scripts" / "screenshots").read_text(encoding="utf-8"), re.MULTILINE
     )
-    pictures = [*(ROOT / "docs" / "web").iterdir()]
+    pictures = [*(ROOT / "docs" / "how-to" / "web").iterdir()]
     assert sorted(shown) == sorted(made) == sorted(path.stem for path in pictures)
     assert sum(path.stat().st_size for path in pictures) < 400_000

@@ -1,4 +1,4 @@
-// A map as the server sends it: a header of JSON and arrays after it (docs/http.md).
+// A map as the server sends it: a header of JSON and arrays after it (docs/reference/http.md).
 
 const MAGIC = "HAKOMAP1";
 const TYPES = {float32: Float32Array, int32: Int32Array, uint32: Uint32Array, uint8: Uint8Array};
