@@ -60,6 +60,7 @@ def typed(text: Path) -> list[list[str]]:
         "README.md",
         # tests/system/test_own_puzzles.py types the same, and compares what is printed.
         pytest.param("docs/tutorial/index.md", marks=pytest.mark.slow),
+        "docs/how-to/own-board.md",
         "docs/how-to/solitaires.md",
         # Its contest takes seconds.
         pytest.param("docs/how-to/nakuron.md", marks=pytest.mark.slow),
@@ -113,7 +114,8 @@ _WITH_PYTHON = [text for text in _TEXTS if text.name != _FILES and programs(text
 
 
 def test_which_texts_have_python() -> None:
-    assert {text.name for text in _WITH_PYTHON} == {"README.md", "index.md", "studies.md"}
+    names = {"README.md", "notebook.md", "python.md", "studies.md", "index.md"}
+    assert {text.name for text in _WITH_PYTHON} == names and len(_WITH_PYTHON) == len(names)
 
 
 @pytest.mark.parametrize("text", _WITH_PYTHON, ids=lambda text: text.name)

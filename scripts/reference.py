@@ -1,0 +1,149 @@
+"""Hooks of mkdocs: the reference generated from the code, and a check that no page loads anything from another server.
+
+`docs/reference/command-line.md` and `python.md` beside it hold an introduction and a line ``<!-- generated -->``, which
+is replaced here. The result is not committed: `hakoiri COMMAND --help` and `help()` print the same texts.
+"""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from typer.main import get_command
+
+import hakoiri
+from hakoiri.cli.app import app
+
+_MARK = "<!-- generated -->"
+#: How annotations print the types of arrays.
+_ARRAY = re.compile(r"numpy\.ndarray\[tuple\[Any, \.\.\.\], numpy\.dtype\[numpy\.(\w+)(?:\[Any\])?\]\]")
+_TYPES = (int, str, float, bool)
+#: A resource that a browser would fetch from another server, unlike a link; the theme fetches what draws Mermaid.
+_FOREIGN = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=["']?(?:https?:)?//[^"' >]+"""
+    r"""|<link\b(?![^>]*\brel=["']?canonical)[^>]*\bhref=["']?(?:https?:)?//[^"' >]+"""
+    r"""|class=["']?mermaid|url\(["']?(?:https?:)?//[^"')]+|@import\s+["'](?:https?:)?//[^"']+""",
+    re.IGNORECASE,
+)
+
+
+def command_line() -> Iterator[str]:
+    """Yield the lines of the reference of all commands, by the panels of ``hakoiri --help``."""
+    group: Any = get_command(app)
+    panels: dict[str, list[str]] = {}
+    for name in group.commands:
+        panels.setdefault(group.commands[name].rich_help_panel, []).append(name)
+    for panel, names in panels.items():
+        yield f"\n## {panel}\n"
+        for name in names:
+            yield from _command(f"hakoiri {name}", group.commands[name])
+
+
+def _command(words: str, command: Any) -> Iterator[str]:
+    if inner := getattr(command, "commands", None):
+        for name in inner:
+            yield from _command(f"{words} {name}", inner[name])
+        return
+    context: Any = command.make_context(words, [], resilient_parsing=True)
+    params = [
+        each for each in command.get_params(context) if each.name != "help" and not getattr(each, "hidden", False)
+    ]
+    given = " ".join(_metavar(each, context) for each in params if each.param_type_name == "argument")
+    yield f"\n### `{words}`\n\n```console\n$ {words} [OPTIONS] {given}".rstrip()
+    yield f"```\n\n{_text(command.help)}\n"
+    if command.epilog:
+        yield f"{_text(command.epilog)}\n"
+    yield "| option | meaning | default |\n|---|---|---|"
+    for param in params:
+        names = ", ".join(f"`{name}`" for name in param.opts if name != param.name) or f"`{_metavar(param, context)}`"
+        metavar = "" if param.param_type_name == "argument" or param.is_flag else f" `{_metavar(param, context)}`"
+        yield f"| {names}{_cell(metavar)} | {_cell(_text(param.help or ''))} | {_cell(_default(param))} |"
+
+
+def _metavar(param: Any, context: Any) -> str:
+    return str(param.metavar or param.make_metavar(context)).strip("{}")
+
+
+def _default(param: Any) -> str:
+    if isinstance(param.show_default, str):
+        return param.show_default
+    shown = isinstance(param.default, _TYPES) and param.default not in (False, "")
+    return f"`{param.default}`" if shown else ""
+
+
+def _text(text: str) -> str:
+    """Return a help text as Markdown."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text.strip()).replace("<", "&lt;").replace("*", "\\*")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def python() -> Iterator[str]:
+    """Yield the lines of the reference of all names that ``hakoiri`` offers."""
+    found = {name: getattr(hakoiri, name) for name in hakoiri.__all__}
+    kinds = {
+        "Functions": [name for name, it in found.items() if inspect.isfunction(it)],
+        "Classes": [name for name, it in found.items() if inspect.isclass(it) and not issubclass(it, Exception)],
+        "Errors": [name for name, it in found.items() if inspect.isclass(it) and issubclass(it, Exception)],
+    }
+    rest = [name for name in found if not any(name in names for names in kinds.values())]
+    for title, names in kinds.items():
+        yield f"\n## {title}\n"
+        for name in sorted(names, key=str.lower):
+            yield from _name(name, found[name])
+    yield f"\n## Types and values\n\n{', '.join(f'`{name}`' for name in rest)}"
+
+
+def _name(name: str, it: Any) -> Iterator[str]:
+    yield f"\n### `{name}`\n\n```python\n{name}{_signature(it)}\n```\n\n{_docstring(it)}\n"
+    if not inspect.isclass(it):
+        return
+    if dataclasses.is_dataclass(it) and (fields := [field.name for field in dataclasses.fields(it)]):
+        yield f"Fields: {', '.join(f'`{field}`' for field in fields)}\n"
+    for part, value in vars(it).items():
+        plain = getattr(value, "__func__", value)
+        if part.startswith("_") or not (inspect.isfunction(plain) or isinstance(value, property)):
+            continue
+        if inspect.getdoc(value):
+            shown = part if isinstance(value, property) else f"{part}{_signature(plain)}"
+            yield f"`{shown}`\n\n:   {_docstring(value).replace(chr(10), chr(10) + '    ')}\n"
+
+
+def _signature(it: Any) -> str:
+    try:
+        text = str(inspect.signature(it))
+    except (TypeError, ValueError):
+        return ""
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])|~", "", text).replace("(self, ", "(").replace("(self)", "()")
+    return _ARRAY.sub(lambda found: "Keys" if found[1] == "unsignedinteger" else "ndarray", text)
+
+
+def _docstring(it: Any) -> str:
+    """Return a docstring as Markdown."""
+    return (inspect.getdoc(it) or "").replace("``", "`")
+
+
+_GENERATED = {"reference/command-line.md": command_line, "reference/python.md": python}
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put the generated part into a page."""
+    make = _GENERATED.get(page.file.src_uri)
+    return markdown.replace(_MARK, "\n".join(make())) if make else markdown
+
+
+def foreign(text: str) -> list[str]:
+    """Return what a page or a style sheet loads from other servers."""
+    return _FOREIGN.findall(text)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Refuse a site that loads anything from another server."""
+    for path in sorted(Path(config.site_dir).rglob("*")):
+        if path.suffix in (".html", ".css") and (found := foreign(path.read_text(encoding="utf-8"))):
+            raise PluginError(f"{path} loads from another server: {found[0]}")

@@ -1,0 +1,48 @@
+"""The parts of the site that are generated from the code, and its check that nothing is loaded from another server."""
+
+from runpy import run_path
+
+import pytest
+from tests.system.helpers import ROOT
+from typer.main import get_command
+
+import hakoiri
+from hakoiri.cli.app import app
+
+HOOKS = run_path(str(ROOT / "scripts" / "reference.py"))
+
+
+def test_the_command_line_is_there_in_full() -> None:
+    text = "\n".join(HOOKS["command_line"]())
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        for words in [f"{name} {inner}" for inner in getattr(command, "commands", ())] or [name]:
+            assert f"### `hakoiri {words}`" in text
+    for row in ("| `PUZZLE` | A puzzle, ", "| `--workers` `N` | ", "| `--hosts` `N\\|all\\|none` | "):
+        assert f"\n{row}" in text, row
+
+
+def test_the_python_interface_is_there_in_full() -> None:
+    text = "\n".join(HOOKS["python"]())
+    assert not [name for name in hakoiri.__all__ if f"`{name}`" not in text]
+    assert "\nopen_run(name: str = 'last', " in text and "\n`layer(depth: int) -> Keys`\n" in text
+
+
+@pytest.mark.parametrize("page", ["command-line", "python"])
+def test_each_has_a_page(page: str) -> None:
+    assert HOOKS["_MARK"] in (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('<script src="https://a.example/b.js"></script>', 1),
+        ("<img alt='x' src=//a.example/b.png>", 1),
+        ('<link rel="stylesheet" href="https://a.example/b.css">', 1),
+        ("@import 'https://a.example/b.css'; a { background: url(https://a.example/c.png) }", 2),
+        ('<pre class="mermaid">', 1),
+        ('<a href="https://a.example">a</a><link rel="canonical" href="https://a.example/"><img src="b.png">', 0),
+    ],
+)
+def test_resources_of_other_servers_are_seen(text: str, count: int) -> None:
+    assert len(HOOKS["foreign"](text)) == count
