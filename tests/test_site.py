@@ -3,7 +3,7 @@
 from runpy import run_path
 
 import pytest
-from tests.system.helpers import ROOT
+from tests.support.reading import ROOT
 from typer.main import get_command
 
 import hakoiri
