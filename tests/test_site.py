@@ -3,11 +3,11 @@
 from runpy import run_path
 
 import pytest
-from tests.support.reading import ROOT
 from typer.main import get_command
 
 import hakoiri
 from hakoiri.cli.app import app
+from tests.support.commands import ROOT
 
 HOOKS = run_path(str(ROOT / "scripts" / "reference.py"))
 
