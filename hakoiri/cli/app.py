@@ -162,7 +162,7 @@ app = typer.Typer(
     name="hakoiri",
     cls=Commands,
     help="Enumerate every configuration of a puzzle, survive any interruption, and answer exactly.",
-    epilog="Begin with: hakoiri run klotski, then hakoiri path last",
+    epilog="Start with: hakoiri run klotski, then hakoiri path last",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -181,7 +181,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def everywhere(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Options that belong to no command."""

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 ChunkOption = Annotated[int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted")]
 FarmFromOption = Annotated[
     int | None,
-    option("--farm-from", "N", "Cut layers of N configurations and more into chunks.", min=0,
+    option("--farm-from", "N", "Split layers of N or more configurations into chunks.", min=0,
            usual="50000, or more than one chunk"),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
     option("--deadline", "SECONDS",
-           "With --redis: give a chunk that no worker has answered for so long to another, too.", min=0.1,
+           "With --redis: after this time without an answer, give a chunk to a second worker too.", min=0.1,
            usual="60; deals 900"),
 ]  # fmt: skip
 AuditOption = Annotated[
     float | None,
     option("--audit", "SHARE",
-           "With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
+           "With --redis: compute this share of the workers' chunks again here and compare, e.g. 0.1%.",
            parser=shared.parse_share, usual="none"),
 ]  # fmt: skip
 

@@ -232,17 +232,17 @@ def seed_option(of: str) -> Any:
 
 ConfArgument = Annotated[str, argument("CONF", "Board rows joined by '/', a key 0x..., a text file, or - for stdin.")]
 RunArgument = Annotated[
-    str, argument("RUN", "A run's name, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)
+    str, argument("RUN", "Name of the run, a unique prefix of it, or 'last'.", autocompletion=runs_beginning)
 ]
-PuzzleArgument = Annotated[str, puzzle_argument("A puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
+PuzzleArgument = Annotated[str, puzzle_argument("Name of the puzzle, e.g. klotski, or FILE.py:NAME for your own.")]
 OwnFileOption = Annotated[
     str | None,
-    option("--puzzle", "FILE.py:NAME", "Your puzzle file, for a run made elsewhere.",
+    option("--puzzle", "FILE.py:NAME", "Your puzzle, if the run was created elsewhere.",
            usual="files of your own runs, $HAKOIRI_PUZZLE_FILES"),
 ]  # fmt: skip
 OwnFilesOption = Annotated[
     list[str] | None,
-    option("--puzzle", "FILE.py:NAME", "A puzzle of yours that may be loaded, and no other; may be repeated.",
+    option("--puzzle", "FILE.py:NAME", "Allow this puzzle of yours; all others are refused. Repeatable.",
            usual="$HAKOIRI_PUZZLE_FILES"),
 ]  # fmt: skip
 DataOption = Annotated[
@@ -255,31 +255,33 @@ JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, ev
 RedisOption = Annotated[str | None, option("--redis", "URL", "Redis server of the RQ workers.", usual="$HAKOIRI_REDIS")]
 HostsOption = Annotated[
     int | None,
-    option("--hosts", "N|all|none", "With --redis: let N hosts keep it (worker --store).", parser=parse_hosts,
+    option("--hosts", "N|all|none", "With --redis: let N hosts keep the run (worker --store).", parser=parse_hosts,
            usual="all, once they have twice the threads of this process"),
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
-    option("--copies", "1|2", "How many hosts keep each part; 2 outlive a lost disk.", min=1, max=2, usual="1"),
+    option(
+        "--copies", "1|2", "Number of hosts that keep each part. 2 survive the loss of a disk.", min=1, max=2, usual="1"
+    ),
 ]
 PuzzleOptions = Annotated[
     list[str] | None,
-    option("-o", "KEY=VALUE", "An option of the puzzle; may be repeated.", autocompletion=options_beginning),
+    option("-o", "KEY=VALUE", "Option of the puzzle. Repeatable.", autocompletion=options_beginning),
 ]
 WorkersOption = Annotated[
     int | None,
-    option("--workers", "N", "Threads; with --redis workers to start for this run.", min=1,
+    option("--workers", "N", "Number of threads; with --redis, of workers to start for this run.", min=1,
            usual="one per core; with --redis none"),
 ]  # fmt: skip
 MemoryOption = Annotated[
     int | None,
-    option("--memory", "SIZE", "Memory the work may take, 100MB or more.", parser=parse_memory,
+    option("--memory", "SIZE", "Memory limit, 100MB or more.", parser=parse_memory,
            usual="half of what is free"),
 ]  # fmt: skip
 ComponentOption = Annotated[
     int | None, option("--component", "K", "Number of the component.", min=0, usual="that of the puzzle's start")
 ]
-QueueOption = Annotated[bool, flag("--queue", "Queue it for the coordinator and return at once.")]
+QueueOption = Annotated[bool, flag("--queue", "Queue the run for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,
     option("--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, or - for stdin.", usual="usual"),
@@ -287,5 +289,5 @@ FromOption = Annotated[
 GoalOption = Annotated[
     str | None,
     option("--goal", "CONF|FILE",
-           "Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board."),
+           "Goal to use, '*' for anything; same as -o goal=CONF. The run shows it as a board."),
 ]  # fmt: skip

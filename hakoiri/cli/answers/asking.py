@@ -28,12 +28,12 @@ _BOARDS = 12
 @command_line("layers last --depth 3")
 def layers(
     name: RunArgument,
-    plot: Annotated[Path | None, option("--plot", "FILE", "Draw the sizes: .png, .svg or .pdf.")] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Plot the layer sizes: .png, .svg or .pdf.")] = None,
     depth: Annotated[int | None, option("--depth", "N", "Draw the configurations of layer N.", min=0)] = None,
     limit: Annotated[
-        int | None, option("--limit", "K", "With --depth: draw the first K.", min=1, usual="12; --json: all")
+        int | None, option("--limit", "K", "With --depth: draw only the first K.", min=1, usual="12; --json: all")
     ] = None,
-    first: Annotated[int | None, option("--layers", "N", "Show layers 0 to N alone.", min=0, usual="all")] = None,
+    first: Annotated[int | None, option("--layers", "N", "Show only layers 0 to N.", min=0, usual="all")] = None,
     wide: WideOption = False,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
@@ -41,7 +41,7 @@ def layers(
 ) -> None:
     """Show the size and digest of each layer, or draw one layer.
 
-    A whole space has no start, and so a single layer.
+    A census has no start and a single layer.
     """
     from hakoiri.rows.answers import layer_rows
 
@@ -118,8 +118,8 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, puz
 @command_line("solutions last --first 5 --svg star.svg")
 def solutions(
     name: RunArgument,
-    first: Annotated[int, option("--first -n", "N", "Draw the first N, the least first.", min=1)] = _USUALLY_SHOWN,
-    svg: Annotated[Path | None, option("--svg", "FILE", "Write a picture of the first: .svg or .png.")] = None,
+    first: Annotated[int, option("--first -n", "N", "Draw the first N in increasing order.", min=1)] = _USUALLY_SHOWN,
+    svg: Annotated[Path | None, option("--svg", "FILE", "Write a picture of the first one: .svg or .png.")] = None,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,

@@ -25,7 +25,7 @@ def components(
     name: RunArgument,
     strong: Annotated[
         bool,
-        flag("--strong", "List strong components (directed puzzles): their configurations all lead to each other."),
+        flag("--strong", "List strong components (directed puzzles): in one, every configuration reaches every other."),
     ] = False,
     limit: Annotated[int | None, option("--limit", "N", "List only the N largest.", min=1)] = None,
     redis: RedisOption = None,
@@ -34,8 +34,8 @@ def components(
 ) -> None:
     """List the components, largest first, with exact diameters.
 
-    Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
-    These are found by RQ workers, too.
+    A directed puzzle has weak components, which have no diameter. Its strong components (--strong) have one; RQ workers
+    help to find them.
     """
     from hakoiri.coordinator.session.resources import Resources
 

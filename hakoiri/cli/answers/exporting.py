@@ -18,22 +18,20 @@ def export(
     name: RunArgument,
     target: Annotated[
         Path | None,
-        option(
-            "--to", "FILE", "Configurations: .csv, .parquet; moves too: .npz, .graphml, .dot; .json: a certificate."
-        ),
+        option("--to", "FILE", "Configurations: .csv, .parquet. With moves: .npz, .graphml, .dot. Certificate: .json."),
     ] = None,
-    edges: Annotated[Path | None, option("--edges", "FILE", "Write the moves alone: .csv or .parquet.")] = None,
-    moves: Annotated[bool, flag("--moves", "Write the name of each move.")] = False,
+    edges: Annotated[Path | None, option("--edges", "FILE", "Write only the moves: .csv or .parquet.")] = None,
+    moves: Annotated[bool, flag("--moves", "Include the name of each move.")] = False,
     images: Annotated[bool, flag("--images", "Write every solution of a tree, not one per symmetry class.")] = False,
     layers: Annotated[
-        int | None, option("--layers", "N", "Write layers 0 to N alone: states within N moves.", min=0)
+        int | None, option("--layers", "N", "Write only layers 0 to N: configurations within N moves.", min=0)
     ] = None,
     *,
     asking: Asking,
 ) -> None:
     """Write a run to files: tables, graphs, a certificate.
 
-    Configurations and moves of a run, solutions of a tree, rows of a study.
+    A search and a census have configurations and moves, a tree has solutions, a study has rows.
     """
     from hakoiri.coordinator.deals.certificate import SUFFIX
     from hakoiri.coordinator.session.job import Job

@@ -28,19 +28,21 @@ def diameter(
     component: ComponentOption = None,
     every: Annotated[
         bool,
-        flag("--all", "Every eccentricity: also the radius, centre, periphery and all pairs of a large component."),
+        flag("--all", "Compute every eccentricity, and so the radius, centre, periphery and all pairs."),
     ] = False,
-    pairs: Annotated[Path | None, option("--pairs", "FILE", "With --all: write all pairs, .csv or .parquet.")] = None,
+    pairs: Annotated[
+        Path | None, option("--pairs", "FILE", "With --all: write all pairs to FILE, .csv or .parquet.")
+    ] = None,
     plot: Annotated[Path | None, option("--plot", "FILE", "Draw the pairs: .svg or .png.")] = None,
     queue: QueueOption = False,
     puzzle: OwnFileOption = None,
     *,
     work: Work,
 ) -> None:
-    """Show the exact diameter of a component and its pairs.
+    """Show the exact diameter of a component and its farthest pairs.
 
-    What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
-    search, too, and Ctrl-C leaves a run that the same command resumes.
+    A large component gets a run of its own, which RQ workers share and 'hakoiri status' shows. After Ctrl-C, run the
+    same command again to continue.
     """
     from hakoiri.rows.answers import diameter_row
 

@@ -25,10 +25,10 @@ _DRAWN, _LISTED = 12, 1_000
 def hardest(
     name: RunArgument,
     limit: Annotated[
-        int | None, option("--limit", "K", "Show the first K of them.", min=1, usual="12; --json: 1000")
+        int | None, option("--limit", "K", "Show only the first K.", min=1, usual="12; --json: 1000")
     ] = None,
     plot: Annotated[
-        Path | None, option("--plot", "FILE", "Draw how many there are at each distance: .png, .svg or .pdf.")
+        Path | None, option("--plot", "FILE", "Plot the number of configurations at each distance: .png, .svg or .pdf.")
     ] = None,
     metric: Annotated[
         str | None, option("--metric", "NAME", "Count moves by this metric of the puzzle.", usual="that of the run")
@@ -38,10 +38,10 @@ def hardest(
     *,
     search: LayersHere,
 ) -> None:
-    """Show the hardest positions: those farthest from a goal.
+    """Show the configurations farthest from their nearest goal.
 
-    The distances of all configurations are kept, as a run that belongs to this one: from then on each path to a goal,
-    and each hint, is there at once. Ctrl-C leaves a run that the same command resumes.
+    The distances of all configurations are stored in a run of their own; later paths to a goal and hints use them.
+    After Ctrl-C, run the same command again to continue.
     """
     refuse_with_queue(queue, {"--plot": plot})
     if plot is not None:

@@ -14,17 +14,17 @@ from hakoiri.render.tables import facts, print_json, stdout
 @command_line("map last --to klotski.hakomap")
 def draw_map(
     name: RunArgument,
-    target: Annotated[Path, option("--to", "FILE", "Where to write it; as docs/reference/http.md says.")],
+    target: Annotated[Path, option("--to", "FILE", "File to write; docs/reference/http.md describes the format.")],
     component: ComponentOption = None,
-    dim: Annotated[Literal["2", "3"], flag("--dim", "In a plane or in space.")] = "3",
+    dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",
     *,
     asking: Asking,
 ) -> None:
-    """Write a map: the configurations of a component in space.
+    """Write a map: a component laid out in space.
 
-    They lie about as far apart as the moves between them; 'hakoiri serve' shows the map.
+    Distances on the map approximate numbers of moves. 'hakoiri serve' shows the map.
 
-    Of a component of more than 100,000 configurations the layers nearest to its start, up to 20,000.
+    For a component of more than 100,000 configurations, the map has the layers nearest to its start, up to 20,000.
     """
     from hakoiri.export.maps import write_map
     from hakoiri.rows.answers import map_row

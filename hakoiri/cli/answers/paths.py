@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 #: The most moves of a path that is printed in colours.
 _COLOURED = 10_000
 _USUALLY_LISTED = 100
-FromOption = Annotated[str | None, option("--from", "CONF|FILE", "Begin here.", usual="the run's start")]
+FromOption = Annotated[str | None, option("--from", "CONF|FILE", "Start of the path.", usual="the run's start")]
 AvoidOption = Annotated[
-    list[str] | None, option("--avoid", "CONF|FILE", "Pass no such configuration, '*' for anything; may be repeated.")
+    list[str] | None, option("--avoid", "CONF|FILE", "Avoid configurations like this, '*' for anything. Repeatable.")
 ]
 
 
@@ -55,21 +55,21 @@ def path(
                usual="the nearest goal"),
     ] = "goal",
     avoid: AvoidOption = None,
-    count: Annotated[bool, flag("--count", "Only count the shortest paths.")] = False,
+    count: Annotated[bool, flag("--count", "Count the shortest paths without listing them.")] = False,
     every: Annotated[bool, flag("--all", "List the moves of all shortest paths.")] = False,
     limit: Annotated[
         int | None, option("--limit", "N", "With --all: list at most N paths.", min=1, usual=str(_USUALLY_LISTED))
     ] = None,
     film: Annotated[
-        Path | None, option("--film", "FILE", "Make a film of it: .gif, .svg, or .html to step through.")
+        Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
     ] = None,
     *,
     asking: Asking,
 ) -> None:  # fmt: skip
     """Draw a shortest path, board by board.
 
-    A piece keeps its letter and its colour from the first board to the last. --count and --all are about all shortest
-    paths, to any of the goals that are equally near.
+    A piece keeps its letter and its colour from the first board to the last. --count and --all cover all shortest
+    paths, to every nearest goal.
     """
     from hakoiri.rows.answers import path_row
 

@@ -24,13 +24,13 @@ _LEVELS = 2
 def magic_star(
     sizes: Annotated[str, option("--points", "SIZES", "Points of the star: 5..8, 6 or 5,6.")] = "5..8",
     generate: Annotated[
-        bool, flag("--generate", "Also place all numbers before any check: 5 and 6 points, minutes.")
+        bool, flag("--generate", "Also place all numbers before any check; 5 and 6 points only, takes minutes.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Count magic stars by every set of the paper's ideas.
+    """Count magic stars with every combination of the paper's ideas.
 
-    For each: numbers placed and processor seconds. The ideas are symmetry, the order of the points, forced fourth
+    Reports numbers placed and processor seconds. The ideas are symmetry, the order of the points, forced fourth
     numbers and looking ahead.
     """
     from hakoiri.puzzles.stars.ideas import COMBINED
@@ -78,18 +78,18 @@ def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
 
 @command_line("study nakuron --size 40 --boards 3 --width 10", words=2)
 def nakuron(
-    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
-    boards: Annotated[int, option("--boards", "K", "Boards of each setting: seeds 1 to K.", min=1)] = 2,
+    size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
+    boards: Annotated[int, option("--boards", "K", "Number of boards per setting: seeds 1 to K.", min=1)] = 2,
     width: Annotated[int, option("--width", "W", "Width of the beams.", min=1)] = 30,
     prices: Annotated[
         str, option("--prices", "P,P", "Prices of a lost ball, joined by commas; ^ for rising ones.")
     ] = "0,0.3,0.4,0.5,0.6,0.5^",
     json: JsonOption = False,
 ) -> None:
-    """Play boards by each strategy and by beams of each price.
+    """Play boards with each strategy and with beams of each price.
 
-    A game of each strategy, and a beam on one thread until 100 layers have brought nothing. A rising price begins with
-    0.7 of it and ends with 1.2.
+    Each strategy plays one game. A beam runs on one thread until 100 layers have brought no gain. A rising price goes
+    from 0.7 to 1.2 times its value.
     """
     rows = []
     for named in [*_games(), *(f"beam {width}, price {price}" for price in prices.split(","))]:

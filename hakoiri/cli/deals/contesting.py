@@ -24,22 +24,23 @@ _TEAMS = "cycle,random,greedy,sample,two-step,beam"
 def contest(
     puzzle: GameArgument,
     boards: Annotated[int, option("--boards", "K", "Number of boards of each setting.", min=1)] = 1,
-    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
+    size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
     seed: Annotated[int, seed_option("the first board of each setting")] = 1,
-    teams: Annotated[str, option("--teams", "NAMES", "Strategies, joined by commas; beam:W is of width W.")] = _TEAMS,
+    teams: Annotated[str, option("--teams", "NAMES", "Strategies, joined by commas; beam:W has width W.")] = _TEAMS,
     time: Annotated[
         float | None,
-        option("--time", "TIME", "Time for each play of setting 1; 2 and 3 have twice and three times as much.",
+        option("--time", "TIME", "Time per play of setting 1; twice as much for setting 2, three times for setting 3.",
                parser=parse_time, usual="5m"),
     ] = None,
     data: DataOption = None,
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Let strategies compete by the rules of the contest.
+    """Rank strategies by the rules of the Supercomputing Contest.
 
-    Each team plays each board on one core; 11 points for the best play of a board, 10 for the next, down to 1, and a
-    bonus of 1 and 2 for the winner of settings 2 and 3. If interrupted, run the same command again to continue.
+    Each team plays each board on one core. The best play of a board gets 11 points, the next 10, and so on down to 1.
+    The winner of setting 2 gets 1 point more, that of setting 3 gets 2 more. If interrupted, run the same command again
+    to continue.
     """
     from hakoiri.coordinator.plays.contest import MINUTES, standings
     from hakoiri.coordinator.session.resources import Resources

@@ -23,9 +23,11 @@ MOST_SIZE = 64
 @command_line('study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..', words=2)
 def boards(
     size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5.")],
-    pieces: Annotated[str, option("--pieces", "PIECES", 'Width x height : how many: "2x2:1 2x1:*", * for any number.')],
+    pieces: Annotated[
+        str, option("--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT of each piece, * for any count: "2x2:1 2x1:*".')
+    ],
     empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "2",
-    goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the farthest start from this goal: 2x2@4,2.")] = "",
+    goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.")] = "",
     pairs: Annotated[bool, flag("--pairs", "Count all diametral pairs.")] = False,
     options: PuzzleOptions = None,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per component: .csv or .parquet.")] = None,
@@ -33,9 +35,10 @@ def boards(
     *,
     work: Work,
 ) -> None:
-    """Measure all boards of some rectangular pieces.
+    """Measure all boards made of given rectangular pieces.
 
-    For every mix of the pieces: components and exact diameters. If interrupted, run the same command again to continue.
+    Reports components and exact diameters for every mix of the pieces. If interrupted, run the same command again to
+    continue.
     """
     from hakoiri.coordinator.families.boards import StudyBoards
     from hakoiri.export.rows import check_ending
@@ -65,23 +68,21 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
 def sizes(
     puzzle: Annotated[
         str,
-        puzzle_argument(
-            "tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for one of yours that has sizes."
-        ),
+        puzzle_argument("tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for your own with sizes."),
     ],
     sizes: Annotated[
         str, option("--sizes", "SIZES", "Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8.")
     ],
     options: PuzzleOptions = None,
-    b_files: Annotated[Path | None, option("--b-files", "DIR", "Write tables in the form of OEIS b-files.")] = None,
+    b_files: Annotated[Path | None, option("--b-files", "DIR", "Write tables as OEIS b-files.")] = None,
     queue: QueueOption = False,
     *,
     work: Work,
 ) -> None:
     """Explore a puzzle size by size.
 
-    For each size: layers, depth, diameter, radius and diametral pairs. If interrupted, run the same command again to
-    continue; other --sizes add to the study.
+    Reports layers, depth, diameter, radius and diametral pairs of each size. If interrupted, run the same command again
+    to continue. Other --sizes add to the study.
     """
     from hakoiri.coordinator.families.sizes import StudySizes
     from hakoiri.coordinator.families.sizes import b_files as tables_of

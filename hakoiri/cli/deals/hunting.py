@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 @command_line("hunt gap -o ranks=7 --maximise positions --time 10m")
 def hunt(
     puzzle: Annotated[
-        str, shared.puzzle_argument("gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.")
+        str, shared.puzzle_argument("gap, sliding, or FILE.py:NAME for your own with deals that can be varied.")
     ],
     options: shared.PuzzleOptions = None,
     start: shared.FromOption = None,
     goal: shared.GoalOption = None,
-    maximise: Annotated[str, option("--maximise", "positions|moves|depth", "What makes a deal hard.")] = "positions",
+    maximise: Annotated[str, option("--maximise", "positions|moves|depth", "Figure to maximise.")] = "positions",
     time: Annotated[
         float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
     ] = "10m",  # type: ignore[assignment]
     seed: Annotated[int, shared.seed_option("the hunt")] = 1,
     legs: Annotated[
-        int | None, option("--legs", "N", "Stop after N legs in all, not by the clock: reproducible.", min=1)
+        int | None, option("--legs", "N", "Stop after N legs in total, not by time. Reproducible.", min=1)
     ] = None,
     cap: Annotated[
         int, option("--cap", "POSITIONS", "Skip deals with more positions: 500k, 10M.", parser=shared.parse_count)
     ] = "10M",  # type: ignore[assignment]
     pool: Annotated[
-        int, option("--pool", "N", "Deals followed at once; give more for more workers.", min=1, max=256)
+        int, option("--pool", "N", "Number of deals followed at once. Raise it for more workers.", min=1, max=256)
     ] = 4,
-    certificate: Annotated[Path | None, option("--certificate", "FILE", "Write the certificate here.")] = None,
+    certificate: Annotated[Path | None, option("--certificate", "FILE", "File for the certificate.")] = None,
     queue: shared.QueueOption = False,
     *,
     work: Work,
 ) -> None:
     """Look for the hardest deal by changing deals step by step.
 
-    The deal that leads to the most positions, needs the most moves or goes deepest (--maximise). Run the same command
-    again to continue. With --from a deal of gap, begins there. For sliding, looks for the hardest board of the pieces
-    of --from; boards that moves lead to are judged together.
+    The hardest deal has the most positions, needs the most moves or goes deepest (--maximise). Run the same command
+    again to continue. For gap, --from is the first deal. For sliding, --from gives the pieces, and all boards that
+    moves connect count as one.
     """
     from hakoiri.coordinator.deals.hunt import HuntDeals
     from hakoiri.storage.engine.files import require_place

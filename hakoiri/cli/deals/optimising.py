@@ -12,14 +12,14 @@ from hakoiri.cli.groups import Work
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
-GameArgument = Annotated[str, shared.puzzle_argument("nakuron.")]
+GameArgument = Annotated[str, shared.puzzle_argument("Only nakuron.")]
 
 
 @command_line("optimise nakuron --from board.txt --time 5m")
 def optimise(
-    puzzle: Annotated[str, shared.puzzle_argument("nakuron, or FILE.py:NAME for one whose moves score.")],
+    puzzle: Annotated[str, shared.puzzle_argument("nakuron, or FILE.py:NAME for your own with moves that score.")],
     options: shared.PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "FILE", "The board.", usual="usual")] = None,
+    start: Annotated[str | None, option("--from", "FILE", "File of the board.", usual="usual")] = None,
     time: Annotated[
         float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=shared.parse_time)
     ] = "5m",  # type: ignore[assignment]
@@ -31,10 +31,10 @@ def optimise(
         str, option("--strategy", "NAME", "One of cycle, random, greedy, two-step, sample, beam.")
     ] = "beam",
     seed: Annotated[int, shared.seed_option("the search")] = 1,
-    price: Annotated[float, option("--price", "P", "Points that a lost ball costs a board of a beam.", min=0.0)] = 0.5,
-    rising: Annotated[bool, flag("--rising", "Let the price rise from 0.7 P to 1.2 P while the box empties.")] = False,
+    price: Annotated[float, option("--price", "P", "Points that a beam deducts for each lost ball.", min=0.0)] = 0.5,
+    rising: Annotated[bool, flag("--rising", "Raise the price from 0.7 P to 1.2 P as the box empties.")] = False,
     rounds: Annotated[
-        int | None, option("--rounds", "N", "Stop after N beams or games, not by the clock: reproducible.", min=1)
+        int | None, option("--rounds", "N", "Stop after N beams or games, not by time. Reproducible.", min=1)
     ] = None,
     queue: shared.QueueOption = False,
     *,
@@ -42,7 +42,7 @@ def optimise(
 ) -> None:
     """Look for the play with the highest score.
 
-    The best play is on disk at any moment. Run the same command again to continue.
+    The best play so far is always on disk. Run the same command again to continue.
     """
     from hakoiri.coordinator.plays.job import Optimise
 
@@ -56,16 +56,16 @@ def optimise(
 @command_line("generate nakuron --size 250 --setting 3 --seed 7")
 def generate(
     puzzle: GameArgument,
-    size: Annotated[int, option("--size", "N", "Rows and columns.", min=1, max=256)] = 250,
+    size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
     setting: Annotated[
-        int, option("--setting", "1|2|3", "Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth.", min=1, max=3)
+        int, option("--setting", "1|2|3", "Share of walls: 1 is 10 %, 2 is 15 %, 3 is 20 %.", min=1, max=3)
     ] = 1,
     seed: Annotated[int, shared.seed_option("the board")] = 1,
     json: shared.JsonOption = False,
 ) -> None:
     """Print a random board, the same on every machine.
 
-    Made as one of the three settings of a contest.
+    The Supercomputing Contest has three settings of boards.
     """
     from hakoiri.puzzles.nakuron.board import random_board
 

@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
 @command_line("replay nakuron board.txt 0123012 --steps")
 def replay(
-    puzzle: Annotated[str, puzzle_argument("gap, nakuron or superpuzz.")],
-    start: Annotated[str, argument("DEAL|FILE", "The deal, or the board of nakuron.")],
+    puzzle: Annotated[str, puzzle_argument("Name of the puzzle: gap, nakuron or superpuzz.")],
+    start: Annotated[str, argument("DEAL|FILE", "Deal, or board of nakuron.")],
     moves: Annotated[
         str,
         argument(
             "MOVES|FILE",
-            "'(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
-            "-1 ends them).",
+            "Moves: '(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left).",
         ),
     ],
     options: PuzzleOptions = None,
@@ -36,13 +35,13 @@ def replay(
     reach: ReachOption = 0,
     steps: Annotated[bool, flag("--steps", "Show each move.")] = False,
     film: Annotated[
-        Path | None, option("--film", "FILE", "Make a film of it: .gif, .svg, or .html to step through.")
+        Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Check and score a given solution or play.
 
-    By the reference rules. The first move against them is named.
+    Uses the reference rules, and names the first move that breaks them.
     """
     if film is not None:
         from hakoiri.render.pictures.files import FILMS, check_ending

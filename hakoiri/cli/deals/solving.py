@@ -24,15 +24,13 @@ _BYTES = 250
 _TREE = "tree"
 #: The most deals that a message names.
 _MOST_NAMED = 10
-ShortenOption = Annotated[
-    bool, flag("--shorten", "Leave redundant moves out of solutions of superpuzz, and list them.")
-]
+ShortenOption = Annotated[bool, flag("--shorten", "Remove redundant moves from solutions of superpuzz, and list them.")]
 ReachOption = Annotated[
     int,
     option("--reach", "N",
-           "With --shorten: take shortcuts to later positions among the first N from each, breadth first.", min=0),
+           "With --shorten: look for shortcuts among the first N positions that each position leads to.", min=0),
 ]  # fmt: skip
-GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")]
+GameArgument = Annotated[str, puzzle_argument("gap, superpuzz, or FILE.py:NAME for your own with deals.")]
 
 
 @command_line("solve gap deals.txt")
@@ -43,8 +41,8 @@ def solve(
     strategy: Annotated[
         str | None,
         option("--strategy", "bfs|dfs|longest|tree",
-               "Search breadth first or depth first, and report figures; of gap also for a longest solution, or depth "
-               "first without remembering positions.",
+               "Search breadth first or depth first, and report figures. For gap also: longest finds a longest "
+               "solution, tree remembers no positions.",
                usual="bfs"),
     ] = None,
     shorten: ShortenOption = False,
@@ -55,11 +53,11 @@ def solve(
     ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Solve deals in memory; print the fewest moves of each.
+    """Print the fewest moves per deal, or -1 if unsolvable.
 
-    One line per deal: the fewest moves, -1 if it cannot be solved, ? if --cap ended the search (then the exit code
-    is 1). With --strategy, --shorten, --show or --json, figures of each search instead. Solutions of superpuzz found
-    depth first are not the shortest.
+    Deals are solved in memory. If --cap ends a search, its line is ? and the exit code is 1. With --strategy,
+    --shorten, --show or --json, figures of each search are printed instead. Solutions of superpuzz found depth first
+    are not the shortest.
     """
     from hakoiri.coordinator.deals.dealing import deals_of, dealt
     from hakoiri.puzzles.errors import PuzzleError
@@ -106,7 +104,7 @@ def deal(
 ) -> None:
     """Print random deals, the same on every machine.
 
-    The contest's format: the number of deals, then each in four lines.
+    The format is that of the contest: the number of deals, then four lines per deal.
     """
     from hakoiri.coordinator.deals.dealing import dealt
 

@@ -58,7 +58,7 @@ def deals(
     seed: Annotated[int, seed_option("the random deals")] = 1,
     strategy: Annotated[str, option("--strategy", "bfs|dfs", "Search breadth first or depth first.")] = "bfs",
     cap: Annotated[
-        int, option("--cap", "POSITIONS", "Give up a deal after so many positions: 500k, 10M.", parser=parse_count)
+        int, option("--cap", "POSITIONS", "Give up a deal after this many positions: 500k, 10M.", parser=parse_count)
     ] = "10M",  # type: ignore[assignment]
     shorten: Annotated[
         bool, flag("--shorten", "Shorten each solution and compare it with a shortest one (superpuzz, dfs).")
@@ -69,10 +69,10 @@ def deals(
     *,
     work: Work,
 ) -> None:
-    """Solve many random deals and report what they have in common.
+    """Solve many random deals and report statistics.
 
-    If interrupted, run the same command again to continue; with more --deals or other --sizes it adds to the study.
-    All searches share --memory: with less, fewer threads.
+    If interrupted, run the same command again to continue. More --deals or other --sizes add to the study. All searches
+    share --memory: less memory means fewer threads.
     """
     from hakoiri.coordinator.deals.study import StudyDeals
     from hakoiri.coordinator.deals.study_plan import dealt_class

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def puzzles(
     name: Annotated[
         str | None,
-        argument("[PUZZLE]", "Describe this puzzle; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
+        argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
     options: PuzzleOptions = None,
     json: JsonOption = False,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
 
-    With a name: its rules, options, usual start, and how its configurations are written.
+    With a name, describes its rules, its options, its usual start and the notation of its configurations.
     """
     from hakoiri.rows.puzzles import puzzle_rows
 
@@ -90,7 +90,7 @@ def show(
     conf: ConfArgument,
     puzzle: Annotated[
         str,
-        option("--puzzle", "PUZZLE", "The puzzle it belongs to; FILE.py:NAME for your own.",
+        option("--puzzle", "PUZZLE", "Puzzle of the configuration; FILE.py:NAME for your own.",
                autocompletion=puzzles_beginning),
     ] = "klotski",
     options: PuzzleOptions = None,
@@ -99,8 +99,8 @@ def show(
 ) -> None:  # fmt: skip
     """Draw a configuration and list its key and its moves.
 
-    Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, of any size up to
-    256 x 256, shows its balls and what each tilt would drop.
+    Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, up to 256 x 256,
+    shows its balls and those that each tilt would drop.
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
     from hakoiri.puzzles.capabilities import Placements, Scored

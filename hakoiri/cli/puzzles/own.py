@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @command_line("new my_puzzle.py --kernel")
 def new(
     file: Annotated[Path, argument("FILE.py", "File to write.")],
-    directed: Annotated[bool, flag("--directed", "For a puzzle whose moves cannot all be taken back.")] = False,
+    directed: Annotated[bool, flag("--directed", "For a puzzle with moves that cannot be taken back.")] = False,
     kernel: Annotated[bool, flag("--kernel", "Add a kernel compiled by numba, for speed.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write a small working puzzle, to change into yours."""
+    """Write a small working puzzle for you to change."""
     from hakoiri.cli.puzzles.starter import starter
     from hakoiri.storage.engine.files import write_file
 
@@ -49,12 +49,12 @@ def new(
 def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Begin the check here.", usual="usual")] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="usual")] = None,
     json: JsonOption = False,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.
 
-    Prints what breaks the promises that every puzzle makes, and exits with code 1 if anything does.
+    Lists the promises that every puzzle makes, as kept or broken. Exits with code 1 if one is broken.
     """
     from hakoiri.puzzles.conformance.suite import verdicts
     from hakoiri.puzzles.registry import puzzle_class

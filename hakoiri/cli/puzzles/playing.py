@@ -32,7 +32,7 @@ _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Begin here.", usual="usual")] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Start here.", usual="usual")] = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -18,8 +18,8 @@ def collect(
 ) -> None:  # fmt: skip
     """Bring a run home from the hosts that keep it.
 
-    Runs that belong to it (goal distances) come home, too. Each layer is checked by its digest. Afterwards the hosts
-    have dropped their parts, and no answer needs them.
+    Also brings home the goal distances of the run. Checks each layer by its digest. Afterwards the hosts have deleted
+    their parts, and no answer needs them.
     """
     from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
@@ -38,13 +38,13 @@ def collect(
 
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
 def drain(
-    host: Annotated[str, argument("HOST", "The name of a host, as 'hakoiri health' shows it.")],
+    host: Annotated[str, argument("HOST", "Name of the host, as 'hakoiri health' shows it.")],
     redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None, json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Move what a host keeps to the other hosts, and let it go.
+    """Move all that a host keeps to the other hosts.
 
-    If the host is away, others take over from their copies ('run --copies 2'). Runs that are being made move their
-    ranges before the next layer. Afterwards no run needs the host, until it is started again.
+    Afterwards no run needs the host, until you start it again. If the host is away, the others use their copies ('run
+    --copies 2'). A run in progress moves its ranges before the next layer.
     """
     from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import data_directory

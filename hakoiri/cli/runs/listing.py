@@ -48,24 +48,24 @@ def parse_status(text: str) -> str:
 @command_line("runs --puzzle klotski --status complete")
 def runs(
     puzzle: Annotated[
-        str | None, option("--puzzle", "PUZZLE", "Only the runs of this puzzle.", autocompletion=puzzles_beginning)
+        str | None, option("--puzzle", "PUZZLE", "List only runs of this puzzle.", autocompletion=puzzles_beginning)
     ] = None,
     status: Annotated[
         str | None,
-        option("--status", "STATUS", "Only the runs with this status: queued, running, complete, interrupted, ...",
+        option("--status", "STATUS", "List only runs with this status: queued, running, complete, interrupted, ...",
                parser=parse_status, autocompletion=statuses_beginning),
     ] = None,
     prune: Annotated[
         bool, flag("--prune", "Delete repeated runs: same puzzle, options, start, goal and kind.")
     ] = False,
-    yes: Annotated[bool, flag("--yes -y", "With --prune: do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "With --prune: delete without asking.")] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """List all runs, the oldest first.
 
-    With --prune, lists those that do the same as a complete run made later, and deletes them when confirmed. Of each
-    the newest complete one is kept, with the runs that belong to it; so are runs that are queued or held by a process.
+    With --prune, lists the runs that did the same as a later complete run, and deletes them when you confirm. The
+    latest complete run stays, with the runs that belong to it. Queued runs and runs held by a process stay too.
     """
     from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 

@@ -70,9 +70,9 @@ def status(
 
 @command_line("cancel 3f9a2c")
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
-    """Stop a queued or running run.
+    """Cancel a queued or running run.
 
-    What it has found stays; only 'hakoiri resume RUN' continues it.
+    Its results stay. Only 'hakoiri resume RUN' continues it.
     """
     from hakoiri.coordinator.runs.catalogue import cancel_run, data_directory, find_run
 
@@ -90,13 +90,13 @@ def delete(
         list[str],
         argument("RUN...", "Names of runs, unique prefixes of them, or 'last'.", autocompletion=runs_beginning),
     ],
-    yes: Annotated[bool, flag("--yes -y", "Do not ask.")] = False,
+    yes: Annotated[bool, flag("--yes -y", "Delete without asking.")] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Delete runs and all their data.
 
-    Runs that belong to a deleted run (goal distances, eccentricities) and the certificate of a hunt are deleted too.
+    Also deletes the runs that belong to them (goal distances, eccentricities), and certificates of hunts.
     """
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run, keepers_of

@@ -12,17 +12,21 @@ from hakoiri.puzzles.errors import PuzzleError
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Request
 
-WholeOption = Annotated[bool, flag("--whole", "Count the whole space: every configuration, component and diameter.")]
+WholeOption = Annotated[
+    bool, flag("--whole", "Take a census of the whole space: every configuration, component and diameter.")
+]
 DiametersOption = Annotated[
     str | None,
     option("--diameters", "largest=K|below=N|none",
-           "With --whole: measure the K largest components, those below N configurations, or none.", usual="all"),
+           "With --whole: measure only the K largest components, those below N configurations, or none.", usual="all"),
 ]  # fmt: skip
 UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the first layer that holds a goal.")]
-LayersOption = Annotated[int | None, option("--layers", "N", "Stop after layer N: the states within N moves.", min=0)]
+LayersOption = Annotated[
+    int | None, option("--layers", "N", "Stop after layer N: configurations within N moves.", min=0)
+]
 MergeMirrorsOption = Annotated[bool, flag("--merge-mirrors", "Count mirror images as one configuration.")]
 NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits, the puzzle")]
-ReuseOption = Annotated[bool, flag("--reuse", "Use a finished run of the same, if there is one.")]
+ReuseOption = Annotated[bool, flag("--reuse", "Use a complete run that did the same, if there is one.")]
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,15 @@ def resume(
     name: shared.RunArgument,
     options: shared.PuzzleOptions = None,
     puzzle: Annotated[str | None, option("--puzzle", "PUZZLE", "Refuse unless the run is of this puzzle.")] = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Refuse unless the run began here.")] = None,
-    repair: Annotated[bool, flag("--repair", "Compute damaged layers again; digests prove them.")] = False,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Refuse unless the run started here.")] = None,
+    repair: Annotated[bool, flag("--repair", "Compute damaged layers again and check their digests.")] = False,
     wide: shared.WideOption = False,
     *,
     search: LayersHere,
 ) -> None:
     """Continue a stopped run from its last commit.
 
-    With -o, --from or --puzzle, refuse if the run was begun with anything else.
+    With -o, --from or --puzzle, refuses a run that has another option, start or puzzle.
     """
     from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run

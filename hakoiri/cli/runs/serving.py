@@ -21,16 +21,16 @@ from hakoiri.storage.ledger.manifest import local_time
 @command_line("coordinator --redis redis://127.0.0.1:6379/0 --data runs")
 def coordinator(
     redis: shared.RedisOption = None,
-    threads: Annotated[bool, flag("--threads", "Drive runs by threads of this process: no Redis, no workers.")] = False,
+    threads: Annotated[bool, flag("--threads", "Use threads of this process, without Redis and workers.")] = False,
     puzzles: shared.OwnFilesOption = None,
     data: shared.DataOption = None,
     memory: shared.MemoryOption = None,
-    burst: Annotated[bool, flag("--burst", "End when no queued run is left.")] = False,
+    burst: Annotated[bool, flag("--burst", "Exit when no queued run is left.")] = False,
     json: shared.JsonOption = False,
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
 
-    With the workers on Redis, or with --threads by threads of this process.
+    The RQ workers on --redis do the work, or with --threads this process.
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.coordinator.runs.catalogue import data_directory
@@ -68,16 +68,16 @@ def health(
     workers: Annotated[
         int | None,
         option(
-            "--workers", "N", "At least N workers must be alive.", min=0, usual="1; none for a coordinator --threads"
+            "--workers", "N", "Require at least N live workers.", min=0, usual="1; none for a coordinator --threads"
         ),
     ] = None,
     json: shared.JsonOption = False,
 ) -> None:
     """Check that the service works; exit with code 1 if not.
 
-    Checks that Redis answers, that workers are alive, and that a coordinator serves the data directory; the directory
-    only where --data or HAKOIRI_DATA names it. A coordinator by --threads needs no Redis and no workers: then the data
-    directory is enough, unless --redis or --workers is given.
+    Checks that Redis answers, that workers are alive, and that a coordinator serves the data directory if --data or
+    HAKOIRI_DATA names it. A coordinator with --threads needs no Redis and no workers. Then the data directory is
+    enough, unless you give --redis or --workers.
     """
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import data_directory

@@ -31,11 +31,14 @@ _MENDING = {
 @command_line("verify last --full")
 def verify(
     name: Annotated[
-        str, argument("RUN|FILE.json", "A run, or a certificate (hakoiri export, hunt).", autocompletion=runs_beginning)
+        str,
+        argument(
+            "RUN|FILE.json", "Name of a run, or certificate of hakoiri export or hunt.", autocompletion=runs_beginning
+        ),
     ],
     full: Annotated[bool, flag("--full", "Check every configuration, not a sample; takes longer.")] = False,
     seed: Annotated[
-        int | None, option("--seed", "S", "Which sample.", min=0, max=MOST_SEED, usual="a random one")
+        int | None, option("--seed", "S", "Seed of the sample.", min=0, max=MOST_SEED, usual="a random one")
     ] = None,
     puzzle: OwnFileOption = None,
     *,

@@ -21,27 +21,27 @@ def serve(
     host: Annotated[str, option("--host", "ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("--port", "N", "Port to listen on; 0 for any free one.", min=0, max=65535)] = 8080,
     names: Annotated[
-        list[str] | None, option("--name", "NAME", "Another name of this server in clients' requests; may be repeated.")
+        list[str] | None, option("--name", "NAME", "Another host name that clients use for this server. Repeatable.")
     ] = None,
     token_file: Annotated[
         Path | None, option("--token-file", "FILE", "File with the token.", usual="$HAKOIRI_TOKEN, else a new one")
     ] = None,
-    no_token: Annotated[bool, flag("--no-token", "Let every user of this machine in; on loopback alone.")] = False,
+    no_token: Annotated[bool, flag("--no-token", "Give every user of this machine access; only on loopback.")] = False,
     no_drive: Annotated[
-        bool, flag("--no-drive", "Only answer: a coordinator elsewhere takes the queued runs.")
+        bool, flag("--no-drive", "Only answer requests; a coordinator elsewhere drives queued runs.")
     ] = False,
     puzzles: Annotated[
         list[str] | None,
-        option("--puzzle", "FILE.py:NAME", "A puzzle of yours that clients may name; may be repeated."),
+        option("--puzzle", "FILE.py:NAME", "Puzzle of yours that clients may use. Repeatable."),
     ] = None,
-    processes: Annotated[int, option("--workers", "N", "Number of processes that answer.", min=1, max=64)] = 1,
+    processes: Annotated[int, option("--workers", "N", "Number of processes that answer requests.", min=1, max=64)] = 1,
     redis: RedisOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,
 ) -> None:
     """Serve runs on the web, and drive queued runs.
 
-    The page is at /, the description of the HTTP interface at /docs.
+    The page is at /, the HTTP interface is described at /docs.
     """
     try:
         from hakoiri.web.server import serve as serve_web

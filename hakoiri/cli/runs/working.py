@@ -75,11 +75,11 @@ def _allow_networks(text: str | None) -> None:
 def worker(
     redis: shared.RedisOption = None,
     processes: Annotated[
-        str, option("-n", "N|auto", "Number of processes, or threads of a host; auto: one on each core.")
+        str, option("-n", "N|auto", "Number of processes, or of threads of a host; auto: one per core.")
     ] = "1",
     store: Annotated[
         Path | None,
-        option("--store", "DIR", "Be a host: keep ranges of runs below this directory.", parser=shared.parse_directory,
+        option("--store", "DIR", "Be a host: keep parts of runs in this directory.", parser=shared.parse_directory,
                usual="none"),
     ] = None,
     puzzles: shared.OwnFilesOption = None,
@@ -90,31 +90,31 @@ def worker(
     ] = None,
     data_host: Annotated[
         str | None,
-        option("--data-host", "ADDRESS", "With auto: address of this host for other hosts.",
+        option("--data-host", "ADDRESS", "With auto: address at which other hosts reach this one.",
                usual="the one that faces Redis"),
     ] = None,
     data_memory: Annotated[
         int | None,
-        option("--data-memory", "SIZE", "With auto: its largest size, 16MB or more.", parser=_parse_data_memory,
+        option("--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.", parser=_parse_data_memory,
                usual="a quarter of what is free"),
     ] = None,
     data_networks: Annotated[
         str | None,
         option("--data-networks", "HOST,...",
-               "Addresses, networks and hosts whose data Redis need not be shown by a host there.",
+               "Trust the data Redis at these addresses, networks and hosts without proof.",
                callback=_allow_networks, usual="$HAKOIRI_DATA_NETWORKS"),
     ] = None,
     until: Annotated[
         float | None,
         option("--until", "TIME",
-               "End by then: +90m, 08:00, 2030-01-31T08:00 or Unix seconds; begin nothing that takes longer.",
+               "Stop by this time, and start nothing that takes longer: +90m, 08:00, 2030-01-31T08:00 or Unix seconds.",
                parser=parse_until, usual="never"),
     ] = None,
     json: shared.JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
 
-    SIGTERM stops them too, and --until TIME.
+    SIGTERM and --until TIME stop them too.
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker import main
