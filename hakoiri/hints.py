@@ -29,6 +29,11 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
     "drain": ("have them take over with {}", "'hakoiri drain {what}'", ""),
     "host": ("start each host with its directory: {}", "hakoiri worker --store {what}", ""),
+    "begin anew": (
+        "if their directories are lost, begin anew: {}",
+        "hakoiri delete {run}",
+        "delete_run({run})",
+    ),
     "name file": ("type {}", "--puzzle PATH/{what}", "puzzle='PATH/{what}'"),
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }

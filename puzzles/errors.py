@@ -22,7 +22,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 Do = Literal[
     # For a run.
-    "resume", "repair", "verify", "cancel", "collect", "delete", "status", "ask",
+    "resume", "repair", "verify", "cancel", "collect", "delete", "begin anew", "status", "ask",
     # For a setting.
     "give", "change", "raise", "lower", "leave out", "run without",
     # Others.

@@ -73,9 +73,14 @@ class HostPool:
         """The hosts that live, by name."""
         return self._redis_retry.call(lambda: living_hosts(self._redis))
 
+    @property
+    def is_requested(self) -> bool:
+        """True if the user has asked for hosts; else they make layers where that pays."""
+        return self._wanted is not None
+
     def pays(self, threads: int, seconds: float) -> bool:
         """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""
-        if self._wanted is not None:
+        if self.is_requested:
             return True
         if seconds < _LEAST_SECONDS:
             return False

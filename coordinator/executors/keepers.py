@@ -56,7 +56,7 @@ class Keepers:
         living = self.pool.await_all(range_map.hosts, range_map.dispensable()) if waits else self._require_living()
         manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         if fields is not None and (away := fields.keys() - living.keys()):
-            raise self._away(away)
+            raise self.away(away)
         depots = [depot_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
         request = HostRequest(
             manifest, range_map.hosts, 0, depots, range_map.partition, range_map.owners, depth, memory=self.pool.memory,
@@ -92,16 +92,18 @@ class Keepers:
 
     def _require_living(self) -> dict[str, HostBeat]:
         """Return the living hosts; `ElsewhereError` unless they have every range, or a copy of it."""
-        living, range_map = self.pool.living(), self.range_map
-        missing = [place for place, host in enumerate(range_map.hosts) if host not in living]
-        owned = [number for number, owner in enumerate(range_map.owners) if owner in missing]
-        if any(range_map.copy_of(number) in (NOBODY, *missing) for number in owned):
-            raise self._away([range_map.hosts[place] for place in missing])
+        living = self.pool.living()
+        missing = {*self.range_map.hosts} - living.keys()
+        if self.range_map.lost_with(missing):
+            raise self.away(missing)
         return living
 
-    def _away(self, hosts: Collection[str]) -> ElsewhereError:
-        text = f"{', '.join(sorted(hosts))}, who keep layers of run {self._store.directory.name}, do not answer"
-        return ElsewhereError(text, Hint("host", "DIR"))
+    def away(self, hosts: Collection[str]) -> ElsewhereError:
+        """Return the error that these hosts do not answer, with what to do."""
+        run = self._store.directory.name
+        lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else []
+        text = f"{', '.join(sorted(hosts))}, who keep layers of run {run}, do not answer"
+        return ElsewhereError(text, Hint("host", "DIR"), *lost)
 
 
 def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The hosts of a run: the ranges and copies that each keeps, and the moves when one comes or goes, or has too much."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -50,6 +50,11 @@ class RangeMap:
         """Return the hosts of whose ranges there are copies at others."""
         needed = {owner for number, owner in enumerate(self.owners) if self.copy_of(number) == NOBODY}
         return {host for place, host in enumerate(self.hosts) if place not in needed}
+
+    def lost_with(self, hosts: Collection[str]) -> bool:
+        """Return whether some range is only at these hosts."""
+        gone = {NOBODY, *(place for place, host in enumerate(self.hosts) if host in hosts)}
+        return any({owner, self.copy_of(number)} <= gone for number, owner in enumerate(self.owners))
 
     def joined_by(self, hosts: Sequence[str]) -> "RangeMap":
         """The same with more hosts, which have no ranges yet."""

@@ -68,18 +68,21 @@ class GoalSearch(LayeredSearch):
         super().__init__(session, session.puzzle.start)
 
     def _base_at_hosts(self, session: Session) -> RunStore | None:
-        """The run of the configurations, if hosts follow moves backwards among what they have of it."""
+        """Return the run of the configurations if its hosts can make the layers, by moves backwards."""
         follows = isinstance(session.puzzle, Reversible) and not session.puzzle.undirected
         begun, kept, run = session.store.keepers(), self._base.keepers(), self._base.directory.name
         if follows and begun and not kept:
             text = f"run {run} was brought home, and hosts have the first of its goal distances"
             raise WorkerError(text, Hint("collect", session.store.directory.name))
-        able = begun or (session.context.hosts is not None and session.store.state.depth < 0)
+        hosts = session.context.hosts
+        if follows and not kept and hosts is not None and hosts.is_requested:
+            session.observer.note(f"run {run} is not kept by hosts, so this process makes its goal distances")
+        able = begun or (hosts is not None and session.store.state.depth < 0)
         return self._base if follows and kept and able else None
 
     @property
     def total(self) -> None:
-        """Nobody knows how many lead to a goal."""
+        """The number of configurations that lead to a goal is unknown before the end."""
         return None
 
     def outcome(self) -> GoalFigures:

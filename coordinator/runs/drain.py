@@ -64,9 +64,7 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     moving = Moving(store, keepers, observer.note)
     living = keepers.pool.living().keys()
     if away := sorted({*keepers.range_map.hosts} - {host} - living):
-        raise RunError(
-            f"{', '.join(away)}, who keep run {store.directory.name}, too, do not answer", Hint("host", "DIR")
-        )
+        raise keepers.away(away)
     if host in living:
         moving.settle()
         moving.drain(host, keepers.pool.changes(keepers.range_map.hosts)[1])

@@ -17,6 +17,7 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import SPILL_FOLDER
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import do_task
@@ -71,6 +72,16 @@ def test_hosts_make_their_layers_again(directory: Path, hosts: NearHosts) -> Non
     assert hosts.asked["host-give"] <= 6
     collect_run(directory, "", Control(), SilentObserver())
     assert verified(directory).checked == kept.checked
+
+
+@undirected
+def test_spill_files_of_a_killed_verification_are_removed(directory: Path, hosts: NearHosts, tmp_path: Path) -> None:
+    hosts.restart("a")
+    [part] = tmp_path.glob("hosts/a/run-*")
+    (part / SPILL_FOLDER).mkdir()
+    (part / SPILL_FOLDER / "3-0").write_bytes(b"left")
+    assert verified(directory).faults == []
+    assert not (part / SPILL_FOLDER).exists()
 
 
 def left_out(layers: list[list[Key]]) -> Rule:

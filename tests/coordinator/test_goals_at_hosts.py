@@ -190,3 +190,15 @@ def test_a_run_brought_home_without_its_distances_says_what_to_do(
     collect_run(directory, "", Control(), SilentObserver())
     assert driven(directory, resources, Notes()).status == "complete"
     assert_right(directory, options)
+
+
+@pytest.mark.parametrize(("layout", "keys"), TOYS[:1])
+def test_of_a_run_at_home_this_process_makes_them_and_says_so(
+    options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = kept_run(tmp_path, options, monkeypatch)
+    collect_run(base, "", Control(), SilentObserver())
+    found, notes = distances(base, options), Notes()
+    assert driven(found, resources_of(monkeypatch, options["layout"]), notes).status == "complete"
+    assert f"run {base.name} is not kept by hosts, so this process makes its goal distances" in notes.texts
+    assert_right(found, options)

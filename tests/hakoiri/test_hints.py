@@ -65,6 +65,10 @@ SAID = {
     ),
     Hint("name file", "jugs.py:Jugs"): ("type --puzzle PATH/jugs.py:Jugs", "type puzzle='PATH/jugs.py:Jugs'"),
     Hint("host", "DIR"): ("start each host with its directory: hakoiri worker --store DIR", ""),
+    Hint("begin anew", RUN): (
+        "if their directories are lost, begin anew: hakoiri delete 3f9a2c-klotski",
+        "if their directories are lost, begin anew: delete_run('3f9a2c-klotski')",
+    ),
     Hint("give", "hosts", "all"): ("give --hosts all", "give resources=Resources(hosts=)"),
     Hint("worker with", "jugs.py:Jugs"): ("start workers with: hakoiri worker --puzzle jugs.py:Jugs", ""),
 }

@@ -102,9 +102,9 @@ def test_answers_of_a_run_with_copies_need_not_all_hosts(hakoiri: Hakoiri, hosts
     assert hakoiri.ask("path", run, "--to", "farthest", env=env) == known
     hosts.started[2].supervisor.end()
     refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
-    assert (refused.code, "do not answer" in refused.error) == (1, True)
+    assert (refused.code, f"hakoiri delete {run}" in refused.error) == (1, True)
     refused = hakoiri.here("drain", lost, "--redis", hosts.url, check=False)
-    assert (refused.code, f"{hosts.name(2)}, who keep run {run}, too, do not answer" in refused.error) == (1, True)
+    assert (refused.code, f"{hosts.name(2)}, who keep layers of run {run}, do not answer" in refused.error) == (1, True)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from hakoiri.puzzles.keys.order import is_increasing, slice_between
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
@@ -55,6 +56,9 @@ class RunPart:
             self._copies: Copies | None = None
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(directory, self.store.manifest, self._shares.staged_bytes))
+            if self.store.read_partial() is None:
+                # A verification that was killed leaves its spill files.
+                Spill(directory, self.store.layout, 0).clear()
             self._resources = opened.pop_all()
         self._layers = PartLayers(self.store, puzzle, threads, self._shares)
         self._step: HostStep | None = None
