@@ -20,10 +20,10 @@ _BEGINS = """\
 # Mayhem
 
 `campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, thousands of times by seeds, and compares
-each result with that of an undisturbed run. This page is made of its results; no figure is put in by hand. A short form
-runs in CI. Each part gives the number of its trials, their commits, and how often each case was tried; trials older
-than this record of commits bear the commit that published them. A trial that finds a fault is repeated on the commit
-that mends it; all faults found are listed at the end. Seconds are high because the machine did other work meanwhile.
+each result with that of an undisturbed run. This page is made from its results; no figure is put in by hand. A short
+form runs in CI. Each part gives the number of its trials, their commits, and how often each case was tried. Older
+trials bear the commit that published them. A trial that finds a fault is repeated on the commit that mends it, and the
+fault gets a test in the ordinary suite. Seconds are high because the machine did other work meanwhile.
 
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
@@ -32,79 +32,6 @@ python -m campaigns.mayhem --part kills --case worker --case tree    # those tri
 python -m campaigns.mayhem --only kills:417       # one trial again, by its number (and `--seed`)
 python -m campaigns.mayhem --publish              # this page
 ```
-"""
-_FOUND = """\
-## Found and mended
-
-The faults that the campaign has found, each with a test in the ordinary suite.
-
-By kills:
-
-- What a kill left of a run that was being made (`.creating-...`) stayed for ever.
-- A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go;
-  one of a study removed what the other one was measuring; and it was told to go on with a run that it had lost.
-- Levels of a tree that were broken off by a stop were kept, and made again.
-- Processes that compile kernels outlived a kill of the one that had started them.
-
-By kills of hosts that keep a run, and by hand:
-
-- The run ended where a host was lost while ranges were given to it, or its layers were brought home.
-- Where the coordinator was killed after the last layer had been brought home, the hosts kept their parts for ever.
-- After its disk had been full a host wrote nothing more until it was started again. Where that, or a kill, had come as
-  the part of a run was made there, that part could never be read.
-- `worker --store` with a file for a directory printed a traceback for each of its processes, which went on for ever.
-- A host accepted requests whose ranges had no owner, whose cuts did not increase, or whose numbers were out of bounds.
-  They could keep it busy for ever, or take all its memory. Nothing was written outside of its directory.
-- Who deleted a run did not hear what was left of it at hosts.
-- A host that was cut off while ranges were dealt out kept a part of the run after that was brought home (the trial
-  below). Now it drops it when it is back; three more trials of that number kept every promise.
-
-By disks that fail:
-
-- A write that failed (EIO) was told as a full disk.
-- The name of a spill folder that was made anew was not durable when the books named its files: after a power cut a run
-  had to be repaired.
-- An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
-
-- On a disk with less than 4 kB left, or on a tmpfs that was full, a question that makes layers of its own was killed by
-  SIGBUS, and `serve` with it: LMDB maps its lock file, which had holes.
-- There, the lock of a run could not be let go: what was not written of the holder's name was tried again.
-
-By poisonous puzzles:
-
-- One that never answers could not be cancelled where a coordinator by threads, or the server on the web, drove its run:
-  all other runs waited for ever.
-- One that asks for more memory than there is was told with a traceback in the log of a service.
-
-- `hakoiri run` of one that never answers went on when it was cancelled.
-
-Not mended: a large run has workers in a control group of less than 400 MB for each of them killed (see Memory). Such a
-host says at its start that it has too little memory, and the run ends with a line that says how much workers take.
-
-By trouble with Redis:
-
-- A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk
-  was waited for until it was overdue, a minute later.
-- A value of another type under one of Hakoiri's names in Redis was told without a next step, and without the name.
-- Under `rq:workers` it ended each worker as soon as it had begun: they were started again for ever, and a run waited.
-- So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
-  and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
-- With `?protocol=2` in its URL a worker waited for the rest of what Redis says where nothing is there, and did no work.
-- Of the address of a data Redis that had lost its `@` on the way, as one that is cut off has, the password was told.
-- An answer of another shape to what studies and hunts ask for ended these in a traceback (tried by hand).
-- Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
-
-By connections that send anything:
-
-- Who had sent several requests and left before they were answered caused a mistake in the server's log for each.
-- A file that was asked for with the announcement of a body beyond the bound was answered with one, or broken off.
-
-By damage:
-
-- An entry without a number in LMDB's list of free pages, as a sector of zeroes leaves it, ended in a traceback.
-- A certificate that names a search tree was explored.
-- Where the row of an optimisation's first round was damaged, the mended run had one round less than before: it went on
-  with the last one.
 """
 
 
@@ -169,7 +96,7 @@ def page(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> str:
     told = [_BEGINS, f"Done on {found['machine']}.\n"]
     for name, results in found["parts"].items():
         told += _told(parts[name], results)
-    return "\n".join([*told, _FOUND])
+    return "\n".join(told)
 
 
 def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
