@@ -1,6 +1,8 @@
 """Maps of components: which configurations, what is known of each, and the file."""
 
 import json
+import re
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from hakoiri.api import Map, Run, census, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.maps import write_map
 from hakoiri.puzzles.keys.layout import ints
+from hakoiri.render import maps as map_files
+from hakoiri.render.maps import save_map
 from hakoiri.worker.graphs.searches import all_eccentricities
 from tests.support.plain_search import reference_distances
 from tests.support.runs import StoppingAfter
@@ -85,6 +89,37 @@ def test_the_file_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -
     ):
         assert np.array_equal(arrays[name], array)
     assert "goal_distance" not in arrays
+
+
+@pytest.mark.parametrize(("ending", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_a_map_is_a_picture_by_its_ending(
+    ending: str, begin: bytes, small_run: Run, mapped: Map, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small one is drawn line by line; of a larger one lines and points are an image in an SVG."""
+    sizes = []
+    for most in (1_000, 10):
+        monkeypatch.setattr(map_files, "_MOST_VECTORS", most)
+        save_map(small_run, mapped, target := tmp_path / f"{most}.{ending}")
+        assert target.read_bytes().startswith(begin)
+        sizes.append(target.read_bytes().count(b"<image"))
+    assert sizes == ([1, 2] if ending == "svg" else [0, 0])
+
+
+def test_a_map_is_a_page_that_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -> None:
+    save_map(small_run, mapped, tmp_path / "map.html")
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    arrays = [np.frombuffer(b64decode(text), kind) for text, kind in zip(
+        re.findall(r'read\("([^"]*)"', page), ("<f4", "<u4", "<u4", "<u4"), strict=True
+    )]  # fmt: skip
+    assert np.allclose(np.diff(arrays[0].reshape(-1, 3), axis=0), np.diff(mapped.places, axis=0), atol=1e-3)
+    assert np.array_equal(arrays[1].reshape(-1, 2), mapped.moves)
+    assert np.array_equal(arrays[2], mapped.depths)
+    assert not re.search(r"@[A-Z_]+@|https?:", page)
+
+
+def test_a_map_of_another_ending_is_refused(small_run: Run, mapped: Map, tmp_path: Path) -> None:
+    with pytest.raises(UnanswerableError, match=r"must end in .png, .svg, .pdf, .html, .hakomap"):
+        save_map(small_run, mapped, tmp_path / "map.txt")
 
 
 def test_of_a_large_component_the_layers_around_its_start(

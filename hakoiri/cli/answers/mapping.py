@@ -11,10 +11,13 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
 
 
-@command_line("map last --to klotski.hakomap")
+@command_line("map last --to klotski.html")
 def draw_map(
     name: RunArgument,
-    target: Annotated[Path, option("--to", "FILE", "File to write; docs/reference/http.md describes the format.")],
+    target: Annotated[
+        Path,
+        option("--to", "FILE", "File to write: .png, .svg, .pdf, .html (a page to turn) or .hakomap."),
+    ],
     component: ComponentOption = None,
     dim: Annotated[Literal["2", "3"], flag("--dim", "Number of dimensions.")] = "3",
     *,
@@ -26,16 +29,16 @@ def draw_map(
 
     For a component of more than 100,000 configurations, the map has the layers nearest to its start, up to 20,000.
     """
-    from hakoiri.export.maps import write_map
+    from hakoiri.render.maps import MAPS, save_map
+    from hakoiri.render.pictures.files import check_ending
     from hakoiri.rows.answers import map_row
-    from hakoiri.storage.engine.files import require_place
 
     # Checked before the work, which may take minutes.
-    require_place(target)
+    check_ending(target, MAPS)
     with asking.open(name) as run:
         with answering(": nothing is written") as (control, progress):
             found = run.map(component, int(dim), control, progress)
-        write_map(run, found, target)
+        save_map(run, found, target)
         row = map_row(run, found)
         if asking.json:
             print_json({"run": run.name, "file": str(target)} | row)

@@ -102,7 +102,7 @@ def film_page(film: Film) -> str:
         groups.append(f'<g data-piece="{text(sprite.name)}" style="{style}">{shapes_svg(sprite.shapes)}</g>')
         changes.append([_change(board, place) for board, place in sprite.changes()])
     picture = document(film.width, film.height, film.title, "\n".join(groups))
-    filled = {"TITLE": text(film.title), "SVG": picture, "WORDS": _script(film.words), "CHANGES": _script(changes)}
+    filled = {"TITLE": text(film.title), "SVG": picture, "WORDS": script(film.words), "CHANGES": script(changes)}
     return re.sub("@([A-Z]+)@", lambda found: filled[found[1]], _PAGE)
 
 
@@ -110,6 +110,6 @@ def _change(board: int, place: tuple[float, float] | None) -> list[float]:
     return [board] if place is None else [board, *(float(number(value)) for value in place)]
 
 
-def _script(value: object) -> str:
+def script(value: object) -> str:
     """Return JSON that cannot end the script that contains it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
