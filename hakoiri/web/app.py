@@ -64,7 +64,7 @@ def make_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(
         title="Hakoiri",
-        description="Enumerate every configuration of a puzzle, and ask exactly.",
+        description="Enumerate every configuration of a puzzle, and answer exactly.",
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,

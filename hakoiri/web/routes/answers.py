@@ -26,7 +26,7 @@ _Begin = Annotated[str | None, Query(alias="from", max_length=10_000)]
 
 @router.get("/layers", summary="Size and digest of each layer.")
 def layers(asked: AskedRun) -> Response:
-    """Of a whole space, which has no start, the one set."""
+    """A census has no start and a single layer."""
     with asked.opened() as run:
         return asked.answer(run, {"layers": answers.layer_rows(run)})
 
@@ -35,10 +35,10 @@ def layers(asked: AskedRun) -> Response:
 def layer(
     asked: AskedRun,
     depth: int,
-    after: Annotated[str, Query(max_length=100, description="`next` of the page before.")] = "",
+    after: Annotated[str, Query(max_length=100, description="The `next` of the previous page.")] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """A page of it; `next` is the `after` of the next page, or null."""
+    """Return one page; `next` is the `after` of the next page, or null."""
     with asked.opened() as run:
         run.require_layer(depth)
         size = run.store.layer_record(depth).size
@@ -59,7 +59,7 @@ def layer(
 
 @computed(router, "/components", "The components, the largest first, with their exact distances.")
 def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
-    """Those of a directed puzzle have no distances. A long question where a large run has to be measured for it."""
+    """Components of a directed puzzle have no distances. A long question if a large run must be measured first."""
     with asked.opened() as run:
         if _is_unmeasured(run):
             return pending(asked.long("components"))
@@ -67,9 +67,9 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
         return asked.answer(run, row, all(map(_is_settled, row["components"])))
 
 
-@computed(router, "/components/strong", "The components whose configurations all lead to each other.")
+@computed(router, "/components/strong", "The strong components: in one, every configuration reaches every other.")
 def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
-    """Of a directed puzzle; a long question of a large run."""
+    """Only for directed puzzles. A long question for a large run."""
     with asked.opened() as run:
         if is_long(run):
             return pending(asked.long("components", strong=True, limit=limit))
@@ -78,7 +78,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
 
 @computed(router, "/components/{component}", "One component.")
 def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
-    """As in the list of all."""
+    """Return a component as in the list of all."""
     with asked.opened() as run:
         if _is_unmeasured(run):
             return pending(asked.long("diameter", component=component))
@@ -90,11 +90,11 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
 def diameter(
     asked: AskedRun,
     component: Annotated[int, Path(ge=0, le=MOST_VERTICES)],
-    every: Annotated[bool, Query(alias="all", description="The eccentricity of each configuration.")] = False,
+    every: Annotated[bool, Query(alias="all", description="Compute the eccentricity of each configuration.")] = False,
 ) -> Response:
-    """A long question of a large run that was not counted as a whole space, and of any large run for `all`.
+    """A long question for a large run that is not a census, and with `all` for any large run.
 
-    Of a large component POST queues a run of its own that finds `all`: 202, and where it is.
+    For `all` of a large component, POST queues a run of its own: 202, with its address in `Location`.
     """
     with asked.opened() as run:
         run.component_asked(component)
@@ -107,15 +107,15 @@ def diameter(
         return asked.answer(run, row, _is_settled(row))
 
 
-@computed(router, "/distance", "How many moves lie between two configurations.")
+@computed(router, "/distance", "The number of moves between two configurations.")
 def distance(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
-    """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
+    """`to` may be `goal` or `farthest`; `from` is by default the start of the run."""
     return _path(asked, to, source)
 
 
 @computed(router, "/path", "A shortest path between two configurations.")
 def path(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
-    """`to` may be `goal` or `farthest`; a long question of a large run where `from` is not its start."""
+    """`to` may be `goal` or `farthest`. A long question for a large run if `from` is not its start."""
     return _path(asked, to, source)
 
 
@@ -133,7 +133,7 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
 def hardest(
     request: Request, opened: Runs, run: RunName, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
-    """Where the goal distances are not known yet POST queues a run of its own that finds them: 202, and where it is."""
+    """If goal distances are unknown, POST queues a run that finds them: 202, with its address in `Location`."""
     asked = Asked(request, run, opened.base(run))
     with asked.opened() as found:
         found.require_goals()
@@ -142,17 +142,17 @@ def hardest(
         return asked.queued(found.distances_run())
 
 
-@router.get("/summary", summary="All that is known of a run: the JSON of `run`, and its tables.")
+@router.get("/summary", summary="All results of a run: the JSON of `run`, and its tables.")
 def summary(asked: AskedRun) -> Response:
-    """The tables of a study, a hunt or an optimisation grow while it lives."""
+    """The tables of a study, a hunt or an optimisation grow while it is running."""
     with asked.opened() as run:
         tables = [table._asdict() for table in run.kind(run.store, run.puzzle).tables()]
         return asked.answer(run, run.summary() | {"tables": tables})
 
 
-@router.get("/solutions", summary="Solutions of a tree that were kept, one for each orbit.")
+@router.get("/solutions", summary="The stored solutions of a tree, one per orbit.")
 def solutions(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=200)] = 24) -> Response:
-    """The least first, each with its picture."""
+    """Return solutions in increasing order, each with its picture."""
     with asked.opened() as run:
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), limit))
         row: dict[str, Any] = {
@@ -166,7 +166,7 @@ def solutions(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=200)] = 24) 
 
 @router.get("/play", summary="The best play of a run whose moves score, board by board.")
 def play(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=500)] = 200) -> Response:
-    """Of a long play the first boards: `limit` says how many."""
+    """Return the first `limit` boards of a long play."""
     with asked.opened() as run:
         return asked.answer(run, play_row(run, limit))
 

@@ -14,17 +14,19 @@ from hakoiri.web.pictures import configuration_row
 
 router = APIRouter(prefix="/api/boards", tags=["boards"])
 
-_Options = Annotated[list[str] | None, Query(max_length=20, description="An option, NAME=VALUE; may be repeated.")]
+_Options = Annotated[list[str] | None, Query(max_length=20, description="An option, NAME=VALUE; repeatable.")]
 
 
-@router.get("/{puzzle}.svg", summary="A configuration drawn.", response_class=Response)
+@router.get("/{puzzle}.svg", summary="A picture of a configuration.", response_class=Response)
 def board(
     request: Request,
     puzzle: str,
-    conf: Annotated[str | None, Query(max_length=10_000, description="By default the usual start.")] = None,
+    conf: Annotated[
+        str | None, Query(max_length=10_000, description="The configuration; by default the usual start.")
+    ] = None,
     o: _Options = None,
 ) -> Response:
-    """A piece bears its letter as `data-piece`."""
+    """Each piece has its letter in `data-piece`."""
     options = _options(o)
     spec = named_puzzle(request, puzzle, options)
     if puzzle_class(spec.name, spec.digest).start_is_board:
@@ -35,14 +37,14 @@ def board(
     return Response(drawn, HTTPStatus.OK, {"Cache-Control": "private, max-age=3600"}, "image/svg+xml")
 
 
-@router.get("/{puzzle}.json", summary="The start of a run that would be made, as a picture made of parts.")
+@router.get("/{puzzle}.json", summary="The start of a new run, as a picture in parts.")
 def start(
     request: Request,
     puzzle: str,
-    conf: Annotated[str | None, Query(max_length=10_000, description="As `start` of a new run.")] = None,
+    conf: Annotated[str | None, Query(max_length=10_000, description="The `start` of a new run.")] = None,
     o: _Options = None,
 ) -> dict[str, Any]:
-    """What is wrong with a start or an option is said as it would be of the run."""
+    """Errors in the start or the options are those of `POST /api/runs`."""
     rules = built(named_puzzle(request, puzzle, _options(o), conf))
     return configuration_row(rules, rules.start)
 

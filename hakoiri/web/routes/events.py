@@ -24,7 +24,7 @@ _MOST_LAYERS = 500
 async def events(
     request: Request, opened: Runs, run: RunName, last_event_id: Annotated[str | None, Header(max_length=200)] = None
 ) -> StreamingResponse:
-    """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
+    """The id of an event names the layers sent and the commit; `Last-Event-ID` continues after it."""
     directory = await run_in_threadpool(opened.find, run)
     streams: Streams = request.app.state.streams
     return streams.answer(EventStream(opened, directory, last_event_id or "").look)

@@ -19,19 +19,19 @@ _TYPES = {
 }
 
 
-@computed(router, "/export.{ending}", "All configurations, with their moves where the form has room for them.")
+@computed(router, "/export.{ending}", "All configurations as a file, with their moves if the format has moves.")
 def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
-    """POST has it written: 202 and where to look until it is there. Parts are answered (Range)."""
+    """POST writes the file: 202, with an address to poll in `Location`. GET supports `Range`."""
     return asked.file(_TYPES[ending], "export", ending)
 
 
-@computed(router, "/map", "The state graph of a component, laid out.", response_class=Response)
+@computed(router, "/map", "The map of a component: its state graph laid out.", response_class=Response)
 def map_of(
     asked: AskedRun,
-    component: Annotated[int | None, Query(ge=0, le=MOST_VERTICES, description="Else that of the start.")] = None,
+    component: Annotated[int | None, Query(ge=0, le=MOST_VERTICES, description="By default that of the start.")] = None,
     axes: Annotated[int, Query(alias="dim", ge=2, le=3)] = 3,
 ) -> Response:
-    """Binary (`hakoiri.export.maps`), which POST has made: 202 and where to look until then."""
+    """POST computes the binary file (`hakoiri.export.maps`): 202, with an address to poll in `Location`."""
     with asked.opened() as run:
         number = run.mapped_component(component)
     return asked.file("application/octet-stream", "map", ENDING, component=number, dim=axes)

@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/runs/{run}")
     summary="A configuration: its depth, its distance to the nearest goal, its moves.",
 )
 async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
-    """The moves come best first, each with the depth and the goal distance that it leads to."""
+    """The moves are sorted, best first, each with the depth and the goal distance of its target."""
     with asked.runs.at_once(asked.directory) as found:
         # An answer from memory takes less time than starting a thread.
         if found is not None and found[1].get(_TABLE) is not None:
@@ -35,10 +35,10 @@ async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)
 @router.get(
     "/pictures/{conf:path}",
     tags=["boards"],
-    summary="A configuration as a picture made of parts, and what each move does with them.",
+    summary="A configuration as a picture in parts, and the changes by each move.",
 )
 def picture(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
-    """A part keeps its name in a move; `moved` ones have a new place, `changed` ones new shapes."""
+    """A part keeps its name in a move; `moved` parts have a new place, `changed` parts new shapes."""
     with asked.opened() as run:
         return asked.answer(run, moves_row(run.puzzle, run.puzzle.parse(conf)))
 

@@ -14,14 +14,14 @@ router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
 
 @router.get("", summary="The puzzles and their options.")
 def puzzles(request: Request) -> dict[str, Any]:
-    """The built-in ones, and those of the user's own that the server was started with."""
+    """Return the built-in puzzles, and the user puzzles that the server was started with."""
     own = request.app.state.own_puzzles.values()
     return {"puzzles": _built_in() + [puzzle_row(spec.name, puzzle_class(spec.name, spec.digest)) for spec in own]}
 
 
-@router.get("/{name}", summary="All of one puzzle: its rules in words, its usual start.")
+@router.get("/{name}", summary="One puzzle: its rules in words, its options, its usual start.")
 def puzzle(request: Request, name: str) -> dict[str, Any]:
-    """Its options, too."""
+    """Return one puzzle, by its name in the list."""
     return full_puzzle_row(named_puzzle(request, name, {}))
 
 

@@ -14,29 +14,33 @@ router = APIRouter(prefix="/api/runs/{run}", tags=["long questions"])
 _Number = Annotated[str, Path(max_length=32)]
 
 
-@router.post("/verify", status_code=HTTPStatus.ACCEPTED, summary="Derive again what is stored.")
+@router.post("/verify", status_code=HTTPStatus.ACCEPTED, summary="Verify a run: derive its results again.")
 def verify(asked: AskedRun, full: bool = False) -> Response:
-    """A long question; `full` looks at every configuration instead of a sample."""
+    """A long question; `full` checks every configuration instead of a sample."""
     return pending(asked.long("verify", full=full))
 
 
-@router.get("/questions/{number}", summary="How a long question stands, and its answer.")
+@router.get("/questions/{number}", summary="The status of a long question, and its answer.")
 def question(asked: AskedRun, number: _Number) -> dict[str, Any]:
-    """`status` is running, answered or failed."""
+    """`status` is `running`, `answered` or `failed`."""
     return asked.question(number).row()
 
 
 @router.delete("/questions/{number}", summary="Stop a long question.")
 def stop(asked: AskedRun, number: _Number) -> dict[str, Any]:
-    """What was proved of a diameter up to then is kept, and the same question again goes on from there."""
+    """Proved bounds of a diameter are kept, and the same question continues from them."""
     found = asked.question(number)
     found.stop()
     return found.row()
 
 
-@router.get("/questions/{number}/events", summary="The same as server-sent events.", response_class=Response)
+@router.get(
+    "/questions/{number}/events",
+    summary="The status of a long question as server-sent events.",
+    response_class=Response,
+)
 def events(request: Request, asked: AskedRun, number: _Number) -> StreamingResponse:
-    """Progress, and at the end state."""
+    """Sends `progress` events, and `state` at the end."""
     streams: Streams = request.app.state.streams
     question, said = asked.question(number), dict[str, Any]()
 

@@ -35,13 +35,13 @@ _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 class NewRun(BaseModel):
-    """What is to be explored, by the names that the answers have, too. A kind of run has words of its own besides.
+    """A new run, with the field names of the answers. Each kind of run has further fields.
 
-    Goal distances (hardest) and eccentricities have `base`, the finished run that they are of, instead of a puzzle,
-    eccentricities also `component` and `every` (else the diameter is enough). A study has
-    `sizes`, `deals`, `seed`, `strategy`, `cap`, `shorten`; one of sizes has `sizes`, one of boards `size`, `pieces`,
-    `empty`, `goal`, `pairs`; a hunt `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`; an optimisation
-    `strategy`, `seed`, `width`, and `seconds` or `rounds`.
+    `hardest` and `eccentricities` have `base`, a finished run, instead of a puzzle. `eccentricities` also has
+    `component` and `every`: if false, the diameter is enough. `census` has `diameters`. `study` has `sizes`, `deals`,
+    `seed`, `strategy`, `cap` and `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal` and
+    `pairs`. `hunt` has `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`. `optimise` has `strategy`, `seed`,
+    `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -62,7 +62,7 @@ def runs(
     status: str | None = None,
     puzzle: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    after: Annotated[str | None, Query(max_length=100, description="The last run of the page before.")] = None,
+    after: Annotated[str | None, Query(max_length=100, description="The last run of the previous page.")] = None,
 ) -> dict[str, Any]:
     """`next` is the `after` of the next page, or null."""
     names = sorted(opened.directories(), key=by_age, reverse=True)
@@ -146,31 +146,31 @@ def _unfit(name: str, fault: str) -> RequestValidationError:
     return RequestValidationError([{"loc": ("body", name), "msg": fault}])
 
 
-@router.get("/{run}", summary="How a run stands.")
+@router.get("/{run}", summary="The status of a run.")
 def status(opened: Runs, run: RunName) -> dict[str, Any]:
-    """The JSON of `status`, with the run's digest."""
+    """Return the JSON of `status`, with the digest of the run."""
     return _row(opened, run)
 
 
-@router.delete("/{run}", summary="Remove a run and all its data.")
+@router.delete("/{run}", summary="Delete a run and all its data.")
 def delete(opened: Runs, run: RunName) -> dict[str, Any]:
-    """Refused while somebody drives it."""
+    """Refused while a process drives the run."""
     directory = opened.find(run)
     for found in (directory, *belonging_to(directory)):
         opened.release(found)
     return {"runs": delete_run(directory), "status": "deleted"}
 
 
-@router.post("/{run}/cancel", summary="Stop a run; what it has found stays.")
+@router.post("/{run}/cancel", summary="Cancel a run; its results stay.")
 def cancel(opened: Runs, run: RunName) -> dict[str, Any]:
-    """Only resume takes it up again."""
+    """Only `resume` continues it."""
     directory = opened.find(run)
     return {"run": directory.name, "status": cancel_run(directory, opened.books)}
 
 
-@router.post("/{run}/resume", status_code=HTTPStatus.ACCEPTED, summary="Go on with a run that has stopped.")
+@router.post("/{run}/resume", status_code=HTTPStatus.ACCEPTED, summary="Continue a stopped run from its last commit.")
 def resume(opened: Runs, run: RunName) -> dict[str, Any]:
-    """From its last commit; the coordinator takes it up."""
+    """Queues the run for the coordinator."""
     directory = opened.find(run)
     opened.require_admitted(directory)
     queue_again(directory, opened.books)

@@ -30,9 +30,9 @@ _DOCS = """<!doctype html>
 _START = 'SwaggerUIBundle({url: "/api/openapi.json", dom_id: "#swagger-ui", deepLinking: true});\n'
 
 
-@router.get("/api/health", summary="Who lives: coordinator, workers, hosts, queue.")
+@router.get("/api/health", summary="The health of the service: coordinator, workers, hosts, queue.")
 def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]:
-    """`ok` where somebody takes queued runs; else the status is 503."""
+    """`ok` if a coordinator takes queued runs; else the status is 503."""
     settings: Settings = request.app.state.settings
     known, served, reason = statuses(opened), is_served(opened.data), ""
     hosts: list[dict[str, Any]] = []
@@ -58,22 +58,22 @@ def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]
     }
 
 
-@router.post("/api/logout", summary="Have the browser forget its pass.")
+@router.post("/api/logout", summary="Log out: the browser forgets its pass.")
 def logout(request: Request, response: Response) -> dict[str, str]:
-    """A pass that was copied elsewhere stays good until it expires, or the server has another token."""
+    """A copy of the pass stays valid until it expires, or the server has another token."""
     request.app.state.passes.take(response, request.headers)
     return {"status": "logged out"}
 
 
-@router.get("/metrics", summary="Figures for Prometheus.", response_class=PlainTextResponse)
+@router.get("/metrics", summary="Metrics for Prometheus.", response_class=PlainTextResponse)
 def metrics(request: Request) -> Response:
-    """Requests are those of the process that answers."""
+    """Requests are counted by the process that answers."""
     return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/docs", include_in_schema=False)
 def docs() -> Response:
-    """Return the page with the description of the interface, to be read and tried."""
+    """Return the page that describes the interface and sends requests."""
     return HTMLResponse(_DOCS)
 
 

@@ -22,8 +22,8 @@ from hakoiri.worker.graphs.strong import transposed
 #: Runs up to this size are held in memory as a whole, with goal distances computed on first request.
 SMALL = 200_000
 #: The reasons for an unknown goal distance; the first is temporary.
-UNKNOWN = "the goal distances of its run are not known; ask for its hardest"
-_UNFINISHED = "its run is not finished"
+UNKNOWN = "the goal distances of the run are not known; request its hardest"
+_UNFINISHED = "the run is not complete"
 _NO_GOAL = "no goal can be reached from it"
 
 

@@ -1,4 +1,4 @@
-// Which page is shown. A page is a function of the place where it goes and the address; it returns what ends it.
+// Shows the page of the address. A page is a function of its element and the address; it returns a function that ends it.
 
 import {post} from "./lib/api.js";
 import {h, put} from "./lib/dom.js";
@@ -15,7 +15,7 @@ const main = document.getElementById("main");
 let end = () => {};
 let turn = 0;
 
-// Each page has a place of its own: one that is still being fetched when another is asked for draws where nobody looks.
+// Each page has an element of its own: a page that arrives after the reader has gone on draws into a detached one.
 async function show() {
   const mine = ++turn;
   const where = parsed(location.hash);
@@ -31,7 +31,7 @@ async function show() {
     if (mine === turn) end = ended;
     else ended();
   } catch (error) {
-    refuse(place, "Not here", error);
+    refuse(place, "Not found", error);
   }
   if (mine === turn) arrive();
 }
@@ -40,7 +40,7 @@ function refuse(place, what, error) {
   put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, what), h("p", {}, error.message), h("p", {}, h("a", {href: "#/"}, "All runs"))));
 }
 
-// Those who listen hear where they are; links of the main navigation say which is the current one.
+// Sets the title, which screen readers announce, and marks the current link of the main navigation.
 function arrive() {
   const heading = main.querySelector("h1");
   document.title = heading ? `${heading.textContent} – Hakoiri` : "Hakoiri";
@@ -63,7 +63,7 @@ document.querySelector(".skip").addEventListener("click", event => {
   main.focus();
 });
 
-// Whoever came in by the token has a pass for a week.
+// A visitor who came by the token has a pass for a week.
 const logout = document.getElementById("logout");
 logout.hidden = !/\bhakoiri-\d+-in=/.test(document.cookie);
 logout.addEventListener("click", async () => {
@@ -74,7 +74,7 @@ logout.addEventListener("click", async () => {
     await post(["logout"]);
     logout.hidden = true;
     put(main, h("section", {class: "card"}, h("h1", {}, "Logged out"),
-      h("p", {}, "To come back, open the address that the server printed.")));
+      h("p", {}, "To log in again, open the address that the server printed.")));
   } catch (error) {
     refuse(main, "Not logged out", error);
   }

@@ -1,4 +1,4 @@
-"""A large run in a real browser: it is begun, watched as it grows, paused, gone on with and deleted."""
+"""A large run in a real browser: it is started, watched, cancelled, resumed and deleted."""
 
 import re
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ def layers_seen(page: Page) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-def test_a_run_is_watched_paused_resumed_and_deleted(page: Page, site: Site) -> None:
+def test_a_run_is_watched_cancelled_resumed_and_deleted(page: Page, site: Site) -> None:
     """The tiles of 4 x 4 have 10,461,394,944,000 configurations."""
     page.goto("/#/new/tiles")
     page.get_by_label("rows", exact=True).fill("4")
@@ -41,15 +41,15 @@ def test_a_run_is_watched_paused_resumed_and_deleted(page: Page, site: Site) -> 
     )
     expect(page.locator(".progress")).to_contain_text("layer")
     assert "board" in {link.get_attribute("href").rsplit("/", 1)[-1] for link in page.locator(".tabs a").all()}
-    page.get_by_role("button", name="Pause").click()
-    expect(state).to_contain_text("paused")
+    page.get_by_role("button", name="Cancel").click()
+    expect(state).to_contain_text("cancelled")
     page.get_by_role("button", name="Resume").click()
     expect(state).to_contain_text("running")
     page.get_by_role("link", name="Runs", exact=True).click()
     card = page.locator(".run", has_text="rows=4")
     expect(card.locator("progress")).to_be_visible()
-    card.get_by_role("button", name="Pause").click()
-    expect(card).to_contain_text("paused")
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_contain_text("cancelled")
     card.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Keep").click()
     expect(card).to_be_visible()
@@ -66,7 +66,7 @@ def test_a_board_that_is_none_is_said_as_one_types(page: Page, site: Site) -> No
     page.get_by_label("Start", exact=True).fill("ABBC/ABBC")
     expect(page.get_by_role("alert")).to_contain_text("row")
     page.get_by_label("Puzzle").select_option("sliding")
-    page.get_by_label("Board (needed)").fill("AAB/.CD/EE.")
+    page.get_by_label("Board (required)").fill("AAB/.CD/EE.")
     expect(page.locator(".drawn g")).to_have_count(6)
 
 
@@ -84,8 +84,8 @@ def test_a_study_a_hunt_and_an_optimisation_are_begun_and_grow(page: Page, site:
     page.get_by_label("seconds").fill("60")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.get_by_role("heading", name="Records of positions")).to_be_visible()
-    page.get_by_role("button", name="Pause").click()
-    expect(page.locator(".state")).to_contain_text("paused")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".state")).to_contain_text("cancelled")
     page.goto("/#/new/nakuron")
     page.get_by_label("find a good play").check()
     page.get_by_label("seconds").fill("2")
@@ -104,7 +104,7 @@ def test_studies_of_sizes_and_of_boards_are_begun(page: Page, site: Site) -> Non
     expect(page.get_by_role("img", name="moves by size: 4 points, up to 7")).to_be_visible()
     expect(page.get_by_role("row", name="n=6 6 720 7 7 7 720")).to_be_visible()
     page.goto("/#/new/sliding")
-    page.get_by_label("study all boards of some pieces").check()
+    page.get_by_label("study all boards of given pieces").check()
     page.get_by_label("columns x rows").fill("2x3")
     page.get_by_label("pieces", exact=True).fill("1x2:1 1x1:*")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -134,8 +134,8 @@ def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: P
             page.wait_for_function(
                 "() => parseInt(/(\\d+) layers/.exec(document.querySelector('.histogram').ariaLabel)[1]) > 21"
             )
-            page.get_by_role("button", name="Pause").click()
-            expect(page.locator(".state")).to_contain_text("paused")
+            page.get_by_role("button", name="Cancel").click()
+            expect(page.locator(".state")).to_contain_text("cancelled")
             # It would ask who lives, and be told that nobody is known.
             page.goto("about:blank")
             redis_server.kill()

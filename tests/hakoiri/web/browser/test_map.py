@@ -66,7 +66,7 @@ def test_the_map_of_the_start_is_opened_and_a_point_is_clicked(page: Page, site:
     opened(page, f"{site.explored}/map")
     expect(page.locator(".view")).to_contain_text("25,955 configurations, 41,948 moves")
     assert facts(page) == {"from the start": "116", "to the goal": "0", "eccentricity": "136"}
-    expect(page.locator(".chosen")).to_contain_text("The path from the start: 116 moves")
+    expect(page.locator(".chosen")).to_contain_text("Path from the start: 116 moves")
     colours = picture(page).getcolors(1 << 20)
     assert colours and len(colours) > 500, "there are points in all colours of the ramp"
     code = page.locator(".chosen code")
@@ -79,7 +79,7 @@ def test_the_map_of_the_start_is_opened_and_a_point_is_clicked(page: Page, site:
     assert row["key"] == spot["key"]
     assert facts(page)["from the start"] == str(row["depth"])
     assert facts(page)["to the goal"] == str(row["goal_distance"])
-    expect(page.locator(".chosen")).to_contain_text(f"The path from the start: {row['depth']} move")
+    expect(page.locator(".chosen")).to_contain_text(f"Path from the start: {row['depth']} move")
     page.reload()
     expect(code).to_have_text(row["configuration"])
     page.get_by_role("link", name="Play from here").click()
@@ -102,9 +102,9 @@ def test_it_turns_comes_nearer_and_changes_its_colours(page: Page, site: Site) -
     canvas.press("+")
     nearer = picture(page)
     assert nearer.tobytes() != turned.tobytes()
-    page.get_by_role("button", name="All of the map").click()
+    page.get_by_role("button", name="Show the whole map").click()
     assert picture(page).tobytes() == before.tobytes()
-    expect(page.locator(".legend")).to_contain_text("Moves from the least one")
+    expect(page.locator(".legend")).to_contain_text("Moves from the least key")
     page.get_by_label("eccentricity").check()
     expect(page.locator(".legend")).to_contain_text(re.compile("Eccentricity36.*72"))
     assert picture(page).tobytes() != before.tobytes()
@@ -117,23 +117,23 @@ def test_it_turns_comes_nearer_and_changes_its_colours(page: Page, site: Site) -
 def test_points_are_reached_by_buttons_and_paths_lead_between_any_two(page: Page, site: Site) -> None:
     opened(page, f"{site.counted}/map?k=2")
     expect(page.get_by_role("button", name="Farthest")).to_be_disabled()
-    page.get_by_role("button", name="Beginning").click()
-    expect(page.get_by_role("button", name="Beginning")).to_be_disabled()
+    page.get_by_role("button", name="Least key", exact=True).click()
+    expect(page.get_by_role("button", name="Least key", exact=True)).to_be_disabled()
     page.get_by_role("button", name="Farthest").click()
     page.get_by_role("button", name="Path from here").click()
     first = page.locator(".chosen code").inner_text()
     page.locator(".chosen .move").first.click()
-    expect(page.locator(".chosen")).to_contain_text("The path from chosen before: 1 move")
+    expect(page.locator(".chosen")).to_contain_text("Path from the marked point: 1 move")
     page.get_by_role("button", name="Centre").click()
-    expect(page.locator(".chosen")).to_contain_text(re.compile(r"chosen before: \d\d moves"))
+    expect(page.locator(".chosen")).to_contain_text(re.compile(r"the marked point: \d\d moves"))
     second = page.locator(".chosen code").inner_text()
     length = page.request.get(f"/api/runs/{site.counted}/distance", params={"from": first, "to": second}).json()[
         "length"
     ]
-    expect(page.locator(".chosen")).to_contain_text(f"chosen before: {length} moves")
+    expect(page.locator(".chosen")).to_contain_text(f"the marked point: {length} moves")
     expect(page.locator("#said")).to_contain_text(second)
     page.reload()
-    expect(page.locator(".chosen")).to_contain_text(f"chosen before: {length} moves")
+    expect(page.locator(".chosen")).to_contain_text(f"the marked point: {length} moves")
 
 
 def test_another_component_and_a_plane(page: Page, site: Site) -> None:
@@ -182,5 +182,5 @@ def test_where_there_is_no_webgl_the_rest_is_there(site: Site, browser: Browser)
         opened(page, f"{site.counted}/map?k=2")
         expect(page.get_by_role("alert")).to_contain_text("no WebGL 2")
         page.get_by_role("button", name="Centre").click()
-        expect(page.locator(".chosen")).to_contain_text(re.compile(r"The path from the least one: \d+ moves"))
+        expect(page.locator(".chosen")).to_contain_text(re.compile(r"Path from the least key: \d+ moves"))
     context.close()

@@ -129,15 +129,15 @@ def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site
     expect(page.locator(".central svg")).to_have_count(6)
     page.locator(".central + button").click()
     expect(page.locator(".central svg")).to_have_count(16)
-    expect(page.get_by_label(re.compile("farthest from them: 77 distances"))).to_be_visible()
+    expect(page.get_by_label(re.compile("by eccentricity: 77 eccentricities"))).to_be_visible()
     expect(page.get_by_role("heading", name="898 components")).to_be_visible()
     page.get_by_role("button", name="diameter").click()
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
-    page.get_by_role("link", name="Walk the 190 moves").first.click()
-    expect(page.get_by_role("button", name="Walk of 190 moves")).to_be_enabled()
+    page.get_by_role("link", name="Play the path of 190 moves").first.click()
+    expect(page.get_by_role("button", name="Play the path of 190 moves")).to_be_enabled()
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.locator(".figures")).to_contain_text("1 played")
-    page.get_by_role("button", name="Walk of 190 moves").click()
+    page.get_by_role("button", name="Play the path of 190 moves").click()
     expect(page.locator(".figures")).to_contain_text("3 played")
     page.get_by_role("button", name="Pause").click()
     at = parse_qs(page.url.partition("?")[2])["at"][0]
@@ -153,7 +153,7 @@ def test_strong_components_where_moves_lead_one_way(page: Page, site: Site) -> N
     page.get_by_role("button", name="26 more").click()
     expect(page.locator(".pair")).to_have_count(30)
     expect(page.get_by_role("row", name="1 3,456 25")).to_be_visible()
-    page.get_by_role("link", name="Walk the 25 moves").click()
+    page.get_by_role("link", name="Play the path of 25 moves").click()
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.locator(".figures")).to_contain_text("1 played")
 
@@ -162,9 +162,9 @@ def test_a_long_question_is_stopped_and_asked_again(page: Page, site: Site) -> N
     page.goto(f"/#/runs/{site.tiles}/components")
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("alert")).to_contain_text("it was stopped")
-    page.get_by_role("button", name="Ask again").click()
+    page.get_by_role("button", name="Try again").click()
     expect(page.locator(".facts")).to_contain_text("161,280")
-    expect(page.get_by_label(re.compile("farthest from them: 2 distances"))).to_be_visible()
+    expect(page.get_by_label(re.compile("by eccentricity: 2 eccentricities"))).to_be_visible()
 
 
 def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:
@@ -217,7 +217,7 @@ def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
 def test_the_best_play_that_a_run_has_proved_is_replayed(page: Page, site: Site) -> None:
     page.goto(f"/#/runs/{site.tilted}")
     page.get_by_role("link", name="Best play").click()
-    expect(page.locator(".panel")).to_contain_text("proved to be the best there is")
+    expect(page.locator(".panel")).to_contain_text("proved optimal")
     play = page.request.get(f"/api/runs/{site.tilted}/play").json()
     for board in play["boards"][1:]:
         page.get_by_role("button", name="Step").click()

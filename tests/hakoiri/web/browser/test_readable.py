@@ -138,7 +138,7 @@ def tab_to(page: Page, what: Locator) -> None:
 
 
 def test_everything_is_reached_by_keys_alone(page: Page) -> None:
-    """From the list to a new run, its board, a move, its components, a walk, and back; no mouse, no finger."""
+    """From the list to a new run, its board, a move, its components, a path, and back; no mouse, no finger."""
 
     def enter(role: Any, name: str | re.Pattern[str]) -> None:
         tab_to(page, page.get_by_role(role, name=name, exact=isinstance(name, str)).first)
@@ -159,7 +159,7 @@ def test_everything_is_reached_by_keys_alone(page: Page) -> None:
     enter("link", "Components")
     enter("button", "diameter")
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
-    enter("link", re.compile("^Walk the"))
+    enter("link", re.compile("^Play the path"))
     enter("button", "Step")
     expect(page.locator(".figures")).to_contain_text("1 played")
     enter("link", "Runs")
@@ -199,7 +199,7 @@ def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site
 
 def test_the_red_bar_says_what_it_is(page: Page, site: Site) -> None:
     page.goto(f"/#/runs/{site.explored}")
-    said = page.get_by_text("layer 116: 73 configurations, the nearest goals among them (red)")
+    said = page.get_by_text("layer 116: 73 configurations, including the nearest goals (red)")
     expect(said).to_be_visible()
     box = page.locator(".histogram").bounding_box()
     assert box is not None

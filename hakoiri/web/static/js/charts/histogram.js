@@ -5,7 +5,7 @@ import {number} from "../lib/format.js";
 import {Chart, LEFT, steps, tens, TOP} from "./frame.js";
 
 export class Histogram extends Chart {
-  // `what` are the words: {bar: "layer", of: "configurations", title}.
+  // `what` are the words: {bar: "layer", bars, of: "configurations", title}; the plural `bars` by default ends with s.
   constructor(what) {
     super();
     Object.assign(this, {what, values: [], first: 0, marked: null, logarithmic: false});
@@ -50,7 +50,7 @@ export class Histogram extends Chart {
     put(this.plot, ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
       marked !== null && values[marked] !== undefined && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
     this.#reading(null);
-    this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bar}s, the largest with ${number(most)} ${this.what.of}`);
+    this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bars ?? `${this.what.bar}s`}, the largest with ${number(most)} ${this.what.of}`);
   }
 
   #point(event) {
@@ -65,10 +65,10 @@ export class Histogram extends Chart {
     this.read.textContent = this.#words(known ? place : this.marked);
   }
 
-  // What a bar says; of itself the marked one does.
+  // The text below the chart: on the bar under the pointer, else on the marked one.
   #words(place) {
     const value = this.values[place];
     if (value === undefined) return " ";
-    return `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", the nearest goals among them (red)" : ""}`;
+    return `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", including the nearest goals (red)" : ""}`;
   }
 }

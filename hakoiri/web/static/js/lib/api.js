@@ -1,10 +1,10 @@
-// Questions to the server. Whatever goes wrong is an Error whose message is a sentence for people.
+// Requests to the server. Every failure is an Error with a readable message.
 
 const BASE = "api/";
-// Seconds between two looks at an answer that is being computed.
+// Seconds between two polls of an answer that is being computed.
 const PAUSE = 0.5;
 
-// A path under /api; what is in `words` is escaped, `query` may hold nulls, which are left out, and lists.
+// A path under /api; `words` are escaped; `query` may contain lists, and nulls, which are left out.
 export function address(words, query = {}) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -42,12 +42,11 @@ async function problem(answer) {
 
 const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
-// An answer that is there, of the `form` json or, of a file, arrayBuffer.
+// Fetches an existing answer in the `form` json, or arrayBuffer for a file.
 export const get = async (words, query, form = "json") => (await ask("GET", address(words, query)))[form]();
 
-// The same of one that may take long computing: it is begun and waited for; `waiting` hears how far it is: of a question that
-// is answered by a process of its own {question, headline}, of a run how that stands. Between what the diameter lies that a run
-// was to find and did not is `bounds` of the error.
+// Requests an answer that may take long, and waits for it. `waiting` is called with its progress: {question, headline} of a
+// process, or the status of a run. If a run ended without the diameter, `bounds` of the error are what it proved.
 export async function compute(words, query, {waiting = () => {}, form = "json"} = {}) {
   const answer = await ask("POST", address(words, query));
   if (answer.status !== 202) return answer[form]();
@@ -62,7 +61,7 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
   throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.diameter});
 }
 
-// Who lives, as well where somebody is missing.
+// The health of the service, also if it is not ok.
 export const health = async () => (await fetch(address(["health"]))).json();
 
 export const post = async (words, body) => (await ask("POST", address(words), body ?? {})).json();

@@ -1,4 +1,4 @@
-// A question before something is lost.
+// A confirmation before something is deleted.
 
 import {button, h} from "./dom.js";
 

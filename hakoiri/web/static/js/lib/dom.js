@@ -16,7 +16,7 @@ export const h = (tag, properties, ...children) => fill(document.createElement(t
 
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
-// What stands in an element from now on.
+// Replaces the content of an element.
 export function put(element, ...children) {
   element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined && child !== false));
   return element;
@@ -24,7 +24,7 @@ export function put(element, ...children) {
 
 export const button = (words, onclick, properties) => h("button", {type: "button", onclick, ...properties}, words);
 
-// Said to those who listen instead of looking.
+// Announces words to screen readers.
 export function say(words) {
   document.getElementById("said").textContent = words;
 }

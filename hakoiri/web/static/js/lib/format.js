@@ -1,4 +1,4 @@
-// Figures and words as people read them.
+// Numbers and words for people.
 
 const GROUPED = new Intl.NumberFormat("en-US");
 

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; remembered in this browser.
+// Light, dark, or the setting of the system; stored in this browser.
 
 const ORDER = ["auto", "light", "dark"];
 const SIGNS = {auto: "◐", light: "☀", dark: "☾"};

@@ -1,4 +1,4 @@
-// A map under mouse, fingers and keys: one turns it, two bring it nearer, shift it and turn it in its plane.
+// Input to a map by mouse, fingers and keys: one finger turns it, two zoom, shift and roll it.
 
 // A pointer that moves less than this has tapped.
 const STILL = 6;

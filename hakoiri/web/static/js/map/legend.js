@@ -1,4 +1,4 @@
-// What the colours of a map say.
+// The legend of a map's colours.
 
 import {h} from "../lib/dom.js";
 import {number} from "../lib/format.js";
@@ -10,5 +10,5 @@ export function legendOf({least, most}, words, unknown) {
   for (const [scheme, ramp] of Object.entries(RAMPS)) ramp.forEach((colour, place) => bar.style.setProperty(`--${scheme}-${place}`, colour));
   const stops = RAMPS.light.map((_, place) => `light-dark(var(--light-${place}), var(--dark-${place}))`);
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  return [h("figcaption", {}, words), h("span", {}, number(least)), bar, h("span", {}, number(most)), unknown && h("span", {class: "muted"}, "grey: no way")];
+  return [h("figcaption", {}, words), h("span", {}, number(least)), bar, h("span", {}, number(most)), unknown && h("span", {class: "muted"}, "grey: no path")];
 }

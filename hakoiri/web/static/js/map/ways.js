@@ -1,4 +1,4 @@
-// Shortest ways through a map: a breadth-first search from one point, whose paths are then there at once.
+// Shortest paths on a map, by a breadth-first search from one point.
 
 export class Ways {
   constructor({points, moves, undirected}) {
@@ -18,7 +18,7 @@ export class Ways {
     this.from = -1;
   }
 
-  // The points on a shortest way, both ends with it; null where there is none.
+  // The points of a shortest path, with both ends; null if there is no path.
   path(from, to) {
     if (this.from !== from) this.#search(from);
     if (this.before[to] < 0) return null;

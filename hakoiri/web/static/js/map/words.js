@@ -1,11 +1,11 @@
-// What a map shows, in words.
+// Descriptions of a map.
 
 import {counted, number} from "../lib/format.js";
 
 export const originOf = map => (map.start ? "the start" : map.origin);
 
-// What each distance is called.
-export const namesOf = map => ({depth: map.start ? "from the start" : "from the least one", goal_distance: "to the goal", eccentricity: "eccentricity"});
+// The name of each distance.
+export const namesOf = map => ({depth: map.start ? "from the start" : "from the least key", goal_distance: "to the goal", eccentricity: "eccentricity"});
 
 // 57 to the goal; eccentricity 136
 export function worded(map, name, value) {
@@ -15,19 +15,19 @@ export function worded(map, name, value) {
 
 export const titleOf = (map, name) => (name === "eccentricity" ? "Eccentricity" : `Moves ${namesOf(map)[name]}`);
 
-// What there is to be seen, for those who do not see it, too.
+// A description of the map, also for screen readers.
 export function summaryOf(map) {
   const where = map.axes === 3 ? "space" : "a plane";
   const found = `Component ${number(map.component)} laid out in ${where}: ${counted(map.points, "configuration")}, ${counted(map.moves.length / 2, "move")}; the farthest is ${counted(map.depth, "move")} from ${originOf(map)}.`;
   return [found, partOf(map)].filter(Boolean).join(" ");
 }
 
-// How much of the component is shown, if not all.
+// The part of the component that the map shows, unless it is all.
 export function partOf(map) {
   if (map.whole) return null;
-  if (map.size === null) return `These are the ${number(map.points)} configurations that the run has found so far.`;
-  return `These are the ${number(map.points)} of its ${number(map.size)} configurations that are nearest to ${originOf(map)}, up to ${counted(map.depth, "move")} away.`;
+  if (map.size === null) return `The map shows the ${number(map.points)} configurations found so far.`;
+  return `The map shows ${number(map.points)} of ${number(map.size)} configurations: those nearest to ${originOf(map)}, up to ${counted(map.depth, "move")} away.`;
 }
 
-// How true distances on it are.
-export const errorOf = map => `Distances on it are off by ${Math.round(100 * Math.sqrt(map.stress))} % (root mean square).`;
+// The error of the distances on the map.
+export const errorOf = map => `Distances on the map differ from numbers of moves by ${Math.round(100 * Math.sqrt(map.stress))} % (root mean square).`;

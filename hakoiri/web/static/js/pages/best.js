@@ -26,14 +26,14 @@ class Replay {
     this.back = button("‹ Back", () => this.#to(this.at - 1));
     this.next = button("Step ›", () => this.#to(this.at + 1));
     this.play = button("", () => (this.timer ? this.stop() : this.#start()), {class: "strong"});
-    const proof = found.proved ? "proved to be the best there is" : "the best found so far";
+    const proof = found.proved ? "proved optimal" : "the best found so far";
     const part = found.filmed <= found.moves ? `the first ${counted(found.filmed - 1, "move")} are shown` : null;
     this.element = h("section", {class: "play"},
       h("div", {class: "stage"}, this.board.svg),
       h("div", {class: "panel"},
         h("div", {}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
         this.trace, this.slider, h("div", {class: "row"}, this.play, this.back, this.next),
-        h("details", {}, h("summary", {}, "The sequence"), h("p", {}, h("code", {}, found.sequence)))));
+        h("details", {}, h("summary", {}, "Sequence of moves"), h("p", {}, h("code", {}, found.sequence)))));
   }
 
   show(at) {

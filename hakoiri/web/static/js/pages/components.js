@@ -1,5 +1,4 @@
-// The components of a run: a table to be sorted, and for each its distances. Where moves lead one way only these are the
-// strong components.
+// The components of a run: a sortable table, and the distances of the chosen one. Directed runs show strong components.
 
 import {post} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
@@ -10,9 +9,9 @@ import {patiently} from "../parts/waiting.js";
 import {go, note} from "../router.js";
 
 const COLUMNS = ["component", "size", "diameter", "radius", "centre", "periphery"];
-// Rows of the table that are shown at first.
+// Rows of the table shown at first.
 const ROWS = 25;
-// As many as the server gives at once.
+// The most that the server returns at once.
 const MOST = 10000;
 
 export async function show(place, {run, query}, current) {
@@ -29,7 +28,7 @@ export async function show(place, {run, query}, current) {
   await view.choose(Number(query.k ?? run.start_component ?? 0));
 }
 
-// Of those that hang together whichever way moves lead.
+// The sizes of the weak components.
 function tableOfSizes(components) {
   return h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
 }
@@ -47,7 +46,7 @@ class Components {
     this.#draw();
   }
 
-  // Where only some were to be measured, a run of its own measures all.
+  // If the run measured only some components, offers a run that measures all.
   #open() {
     const open = this.components.filter(({diameter}) => diameter === null).length;
     if (!open || this.run.kind !== "census") return null;
@@ -61,7 +60,7 @@ class Components {
         this.wrong.textContent = error.message;
       }
     };
-    return h("p", {class: "row"}, `${number(open)} of them are not measured.`, button("Compute all diameters", begin), this.wrong);
+    return h("p", {class: "row"}, `${counted(open, "component")} not measured.`, button("Compute all diameters", begin), this.wrong);
   }
 
   #sorted() {

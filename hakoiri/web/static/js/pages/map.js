@@ -1,4 +1,4 @@
-// The map of a component: its state graph in space, coloured by distances, with the way to the chosen configuration.
+// The map of a component: its state graph in space, coloured by distances, with the path to the chosen configuration.
 
 import {button, h, put, say} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
@@ -69,18 +69,18 @@ class View {
     return h("div", {class: "view"},
       this.#choices(),
       !map.whole && h("p", {class: "partial"}, partOf(map)),
-      this.scene ? this.canvas : h("p", {class: "reason", role: "alert"}, "This browser has no WebGL 2, so the map cannot be drawn. Its configurations can be chosen all the same."),
+      this.scene ? this.canvas : h("p", {class: "reason", role: "alert"}, "This browser has no WebGL 2, so the map cannot be drawn. You can still choose configurations."),
       this.legend,
       this.scene && h("div", {class: "row tools"},
         turn("←", "Turn to the left", () => camera.turn(-step, 0)), turn("→", "Turn to the right", () => camera.turn(step, 0)),
         turn("↑", "Turn upwards", () => camera.turn(0, -step)), turn("↓", "Turn downwards", () => camera.turn(0, step)),
-        turn("+", "Nearer", () => camera.zoom(1.4)), turn("−", "Farther", () => camera.zoom(1 / 1.4)),
-        turn("All", "All of the map", () => camera.reset())),
-      h("p", {class: "muted small", id: "map-help"}, "Drag or use the arrow keys to turn it, two fingers, the wheel, + and − to come nearer. Tap a point to see its board, twice to go there."),
+        turn("+", "Zoom in", () => camera.zoom(1.4)), turn("−", "Zoom out", () => camera.zoom(1 / 1.4)),
+        turn("All", "Show the whole map", () => camera.reset())),
+      h("p", {class: "muted small", id: "map-help"}, "Drag, or press the arrow keys, to turn the map. Pinch, scroll, or press + and − to zoom. Tap a point to see its board; tap twice to go there."),
       h("p", {class: "muted small"}, summaryOf(map), " ", errorOf(map)));
   }
 
-  // Which component, in a plane or in space, and by which distances it is coloured.
+  // The choices of component, dimensions and colours.
   #choices() {
     const {map, run} = this;
     const count = run.components ?? 1;
@@ -95,7 +95,7 @@ class View {
       count > 1 && h("label", {for: "map-component"}, "Component ", component, h("span", {class: "muted"}, ` of ${number(count)}`)));
   }
 
-  // Another map: what is asked of it.
+  // Goes to another map.
   #leave(query) {
     go(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, ...query});
   }
@@ -155,8 +155,8 @@ class View {
     this.at = configuration;
     const facts = Object.entries(map.columns).map(([name, values]) => [names[name], values[point] < 0 ? null : values[point]]);
     const focused = this.card.contains(document.activeElement);
-    const begin = this.from ? "chosen before" : map.start ? "the start" : "the least one";
-    const way = this.way ? `The path from ${begin}: ${counted(this.way.length - 1, "move")}` : `No path leads here from ${begin}`;
+    const begin = this.from ? "the marked point" : map.start ? "the start" : "the least key";
+    const way = this.way ? `Path from ${begin}: ${counted(this.way.length - 1, "move")}` : `No path from ${begin}`;
     put(this.card,
       h("a", {class: "board", href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`}, still(position.picture, configuration)),
       h("p", {class: "where"}, h("code", {}, configuration)),
@@ -165,7 +165,7 @@ class View {
       h("div", {class: "row"},
         h("a", {class: "button strong", href: address(["runs", run.run, "board"], {at: configuration})}, "Play from here"),
         map.whole && this.from !== point && button("Path from here", () => this.#begin(point)),
-        this.from !== 0 && button(map.start ? "Path from the start" : "Path from the least one", () => this.#begin(0))),
+        this.from !== 0 && button(map.start ? "Path from the start" : "Path from the least key", () => this.#begin(0))),
       h("h2", {}, "Go to"),
       h("div", {class: "row"}, this.#named()),
       h("h2", {}, "Moves"),
@@ -183,11 +183,11 @@ class View {
   }
 
   #named() {
-    const words = {start: this.map.start ? "Start" : "Beginning", goal: "Nearest goal", farthest: "Farthest", centre: "Centre"};
+    const words = {start: this.map.start ? "Start" : "Least key", goal: "Nearest goal", farthest: "Farthest", centre: "Centre"};
     return Object.entries(this.places).filter(([, point]) => point !== undefined).map(([name, point]) => button(words[name], () => this.choose(point), {disabled: point === this.chosen}));
   }
 
-  // What is beyond the part that is shown is not on the map.
+  // Moves to configurations outside the map are disabled.
   #move({move, key}) {
     this.known ??= pointsOf(this.map);
     const point = this.known.get(key);

@@ -1,4 +1,4 @@
-// A new run: a form made of the puzzle's options, with the board drawn as one types.
+// A new run: a form made of the puzzle's options, with the board drawn while you type.
 
 import {get, post} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
@@ -7,7 +7,7 @@ import {check, control, field} from "../parts/fields.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
-// How long one must have stopped typing before the board is asked for.
+// Milliseconds after the last key before the board is fetched.
 const PAUSE = 120;
 
 export async function show(place, {path: [, chosen]}, current) {
@@ -42,18 +42,18 @@ class RunForm {
     this.inputs = new Map(puzzle.options.map(option => [option.name, control(option)]));
     this.start = h("textarea", {id: "start", rows: "3", spellcheck: "false", autocapitalize: "off", placeholder: "the usual start"});
     this.goal = h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
-    this.name = h("input", {id: "name", spellcheck: "false", placeholder: "made up"});
+    this.name = h("input", {id: "name", spellcheck: "false", placeholder: "automatic"});
     const notes = new Set(puzzle.notes);
     const needed = [...notes].some(word => word.startsWith("needs"));
     this.kind = kindsOf(puzzle);
-    this.merge = notes.has("--merge-mirrors") && check("merge", "take mirror images as one");
+    this.merge = notes.has("--merge-mirrors") && check("merge", "count mirror images as one configuration");
     put(this.fields,
       puzzle.options.map(({name: option, allowed}) => {
         const input = this.inputs.get(option);
         return field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed);
       }),
       this.kind.element,
-      field("start", needed ? "Board (needed)" : "Start", this.start, "rows, or one line with / between them"),
+      field("start", needed ? "Board (required)" : "Start", this.start, "one row per line, or one line with / between rows"),
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
@@ -73,7 +73,7 @@ class RunForm {
     this.waiting = setTimeout(() => this.#draw(), PAUSE);
   }
 
-  // The board that would be begun with; what is wrong with it is said at once.
+  // Draws the board that the run would start with, or shows what is wrong with it.
   async #draw() {
     const mine = (this.turn = (this.turn ?? 0) + 1);
     const name = this.chosen.name;

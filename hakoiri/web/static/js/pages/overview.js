@@ -1,4 +1,4 @@
-// A run as it stands, or as it grows: figures, and the histogram of its layers.
+// The figures of a run and the histogram of its layers, updated while it is running.
 
 import {Histogram} from "../charts/histogram.js";
 import {get, health} from "../lib/api.js";
@@ -10,7 +10,7 @@ import {scaleSwitch} from "../parts/choice.js";
 import {keptOf, tablesOf} from "../parts/tables.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
-// How often, at most, the tables of a run that lives are asked for, in milliseconds.
+// The least milliseconds between two updates of the tables.
 const PAUSE = 1000;
 
 export async function show(place, {run, redraw}, current) {
@@ -31,7 +31,7 @@ class Overview {
       : {bar: "layer", of: "configurations", title: "Configurations in each layer"});
     this.chart = h("section", {class: "card", hidden: true},
       h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
-      this.histogram.element, this.table = h("details", {}, h("summary", {}, "as a table")));
+      this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
     [this.kept, this.tables] = [h("div", {}), h("div", {})];
     this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables);
     this.table.addEventListener("toggle", () => this.#layerTable());
@@ -48,7 +48,7 @@ class Overview {
     put(this.tables, await tablesOf(this.run));
   }
 
-  // Until it is complete the figures and bars grow, also of a run that is resumed elsewhere; what ends it.
+  // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.
   follow() {
     if (this.run.status === "complete") return () => {};
     const stop = follow(this.run.run, {
@@ -73,12 +73,12 @@ class Overview {
   }
 
   #lost() {
-    this.run.missing = "The server does not answer. This page goes on when it does.";
+    this.run.missing = "The server does not answer. This page continues when it does.";
     this.#figures();
   }
 
   #heard(found) {
-    // What lay on disk when the page was loaded is no longer true.
+    // The size on disk as of the load of the page is outdated.
     Object.assign(this.run, {stored_bytes: null}, found);
     this.#figures();
     if (performance.now() - this.told < PAUSE) return;
@@ -87,14 +87,14 @@ class Overview {
     this.#helpers();
   }
 
-  // Who works on it; without workers on other machines it is threads of the coordinator.
+  // The workers and hosts; without any, threads of the coordinator do the work.
   async #helpers() {
     const {hosts, keepers, reason} = await health().catch(() => ({hosts: [], reason: ""}));
     Object.assign(this.run, {hosts, living: keepers, missing: reason});
     this.#figures();
   }
 
-  // At most once for each picture of the screen.
+  // Draws at most once per frame.
   #plot() {
     if (this.drawing) return;
     this.drawing = true;
@@ -109,7 +109,7 @@ class Overview {
   #layerTable() {
     if (!this.table.open) return;
     const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, number(depth)), h("td", {}, number(size))));
-    put(this.table, h("summary", {}, "as a table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
+    put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
       h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"))), h("tbody", {}, rows))));
   }
 
@@ -142,9 +142,9 @@ function factsOf(run) {
     ["computing", run.seconds ? duration(run.seconds) : null],
     ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
     ["on disk", disk ? bytes(disk) : null],
-    ["bytes for each", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
+    ["bytes per configuration", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
     ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`).join(", ") : null],
-    ["begun", run.created ? when(run.created) : null],
+    ["created", run.created ? when(run.created) : null],
     ["run", h("code", {}, run.run)],
     ["driven by", run.holder ? h("small", {}, run.holder) : null, true],
     ["digest", run.digest ? h("code", {}, run.digest) : null, true],

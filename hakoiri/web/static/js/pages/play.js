@@ -1,4 +1,4 @@
-// The board of a run, to be played: distances at every step, hints, films, a link to any configuration.
+// The board of a run: distances at every step, hints, films, a link to any configuration.
 
 import {line} from "../charts/line.js";
 import {button, h, put, say} from "../lib/dom.js";
@@ -36,7 +36,7 @@ class View {
     this.#build();
   }
 
-  // A walk from one configuration to another where the address names one, else any configuration, else the start.
+  // Opens the path that the address names, else its configuration, else the start.
   async open({at, from, to}) {
     await this.game.open(from ?? at ?? this.run.start ?? (await startOf(this.run)).configuration);
     this.started = this.game.now.key;
@@ -87,7 +87,7 @@ class View {
     note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
   }
 
-  // Where a walk begins, the address keeps its ends.
+  // At the start of a path, the address keeps both its ends.
   #walked() {
     const [from, to] = [this.walk.configurations[0], this.walk.configurations.at(-1)];
     return this.game.now.key === this.started ? {from, to} : {at: this.game.now.configuration};
@@ -109,7 +109,7 @@ class View {
     say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : away === null ? "" : `${number(away)} to the goal.`}`);
   }
 
-  // Of a large run the distances to the goal are a run of their own, which can be asked for here.
+  // A large run has its goal distances in a run of its own; a button creates it.
   #unknown(now) {
     const findable = this.run.status === "complete" && now.goal_distance_unknown.includes("hardest");
     const reason = findable ? "not computed yet" : now.goal_distance_unknown;
@@ -127,7 +127,7 @@ class View {
     }
   }
 
-  // Whoever plays from the list by keys stays on it.
+  // The focus stays on the list for play by keys.
   #list(now) {
     const here = this.moves.contains(document.activeElement);
     put(this.moves, now.moves.map(move => h("li", {},
@@ -138,7 +138,7 @@ class View {
     if (here) this.moves.querySelector("button")?.focus();
   }
 
-  // On a walk that is its next move, else the moves that lead nearer to the goal.
+  // Shades the next move of the path, else the moves that lead nearer to the goal.
   async #shade() {
     const {now} = this.game;
     const best = this.walk ? [await this.film.next()].filter(Boolean) : now.best;
@@ -160,7 +160,7 @@ class View {
     tools.redo.disabled = game.place >= game.past.length - 1;
     tools.hint.textContent = this.walk ? "Step" : "Hint";
     tools.hint.disabled = !this.walk && !game.now?.best.length;
-    tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Walk of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
+    tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Play the path of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
     tools.play.disabled = !film.playing && !this.walk && !game.now?.best.length;
     tools.restart.disabled = game.now?.key === this.started;
   }
@@ -176,7 +176,7 @@ class View {
     await this.game.open(this.started);
   }
 
-  // Some configuration of the run, on any of its layers.
+  // Opens a random configuration of the run.
   async #shuffle() {
     this.film.stop();
     const depth = 1 + Math.floor(Math.random() * this.run.depth);
@@ -207,11 +207,11 @@ class View {
   }
 }
 
-// What a move changes: 1 nearer, as near, 1 farther.
+// The effect of a move on the distance: 1 nearer, same distance, 1 farther.
 function change(before, after) {
   if (after === null || after === undefined) return "";
   if (before === null) return number(after);
   const step = after - before;
-  const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "as near";
+  const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "same distance";
   return `${number(after)} · ${words}`;
 }

@@ -1,4 +1,4 @@
-// One run: its name and state on top, below the question that is asked of it.
+// One run: its name and state on top, below them the chosen view.
 
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
@@ -6,7 +6,7 @@ import {options} from "../lib/format.js";
 import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
 
-// Which questions there are for which kind of run; the module of each is fetched when it is asked.
+// The views and the kinds of run that have them; each module is fetched on demand.
 const TABS = [
   {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
   {name: "board", words: "Board", kinds: ["explore", "census"], page: () => import("./play.js")},
@@ -32,12 +32,12 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
     return await draw(below, {run, query, redraw}, current);
   } catch (error) {
     const again = () => show(place, {path: ["runs", name, asked], query}, current);
-    put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Ask again", again)));
+    put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Try again", again)));
     return null;
   }
 }
 
-// What there is to know of a puzzle, nothing of one that the server was not started with.
+// The notes of a puzzle; none if the server was not started with it.
 const known = new Map();
 
 async function notesOf(puzzle) {
@@ -59,8 +59,8 @@ function drawHead(head, run, tab, notes, redraw) {
       h("h1", {}, run.puzzle, h("small", {}, ` ${options(run.parameters)}`)),
       h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone))),
     whyOf(run),
-    tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Questions"},
+    tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Views"},
       tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
-  // Where not all of them fit, that of the page is seen.
+  // If not all tabs fit, scroll to the current one.
   head.querySelector('[aria-current="page"]')?.scrollIntoView({inline: "center", block: "nearest"});
 }

@@ -1,4 +1,4 @@
-// All runs, the newest first; those that are under way move while one looks.
+// All runs, the newest first, kept up to date.
 
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
@@ -8,9 +8,9 @@ import {address} from "../router.js";
 import {startOf} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
 
-// How often the list is asked for, while something moves and while nothing does.
+// Milliseconds between updates while a run is queued or running, and otherwise.
 const [BUSY, IDLE] = [1000, 5000];
-// So many are shown at first, and with each More.
+// Runs shown at first, and added by More.
 const PAGE = 60;
 
 export async function show(place, where, current) {
@@ -24,7 +24,7 @@ export async function show(place, where, current) {
   let timer = null;
   let shown = PAGE;
 
-  // Goes on asking also where the server is away for a while.
+  // Goes on if the server does not answer for a while.
   async function refresh() {
     clearTimeout(timer);
     let pause = IDLE;
@@ -32,7 +32,7 @@ export async function show(place, where, current) {
       const {runs, next} = await get(["runs"], {limit: shown});
       if (!current()) return;
       if (runs.length) arrange(list, cards, runs, refresh);
-      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Count Hakoiri-musume")));
+      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Explore Hakoiri-musume")));
       put(more, next && button("More", () => { shown += PAGE; refresh(); }));
       wrong.textContent = "";
       pause = runs.some(moving) ? BUSY : IDLE;
@@ -46,7 +46,7 @@ export async function show(place, where, current) {
   return () => clearTimeout(timer);
 }
 
-// Cards live on, so that nothing flickers and no focus is lost; only what has changed is written anew.
+// Reuses cards, so that nothing flickers and the focus stays; only changed cards are redrawn.
 function arrange(list, cards, runs, refresh) {
   const wanted = runs.map(run => {
     const card = cards.get(run.run) ?? newCard(run);
@@ -61,7 +61,7 @@ function arrange(list, cards, runs, refresh) {
   if (wanted.length !== list.children.length || wanted.some((card, place) => list.children[place] !== card)) put(list, ...wanted);
 }
 
-// Of a long list only those boards are fetched that are looked at.
+// Calls `act` when the element comes into view, so that a long list fetches only visible boards.
 function whenSeen(element, act) {
   const observer = new IntersectionObserver(seen => {
     if (!seen.some(({isIntersecting}) => isIntersecting)) return;
@@ -74,7 +74,7 @@ function whenSeen(element, act) {
 function newCard(run) {
   const body = h("div", {class: "about"});
   const drawn = h("a", {class: "thumb", href: address(["runs", run.run]), tabindex: "-1", "aria-hidden": "true"});
-  // A board that is too large to be read is not in the list, so there is nothing to draw.
+  // The list leaves out boards that are too large to draw.
   const known = run.kind !== "optimise" || run.start || run.board;
   if (known) whenSeen(drawn, () => startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {}));
   return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
@@ -87,7 +87,7 @@ function bodyOf(run, refresh) {
     run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
     run.depth === null ? null : counted(run.depth + 1, "layer"),
     run.seconds ? duration(run.seconds) : null, run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
-  const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Look")];
+  const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Open")];
   if (PLAYABLE.has(run.kind) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
   return [
     h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, run.puzzle || run.run)), stateBadge(run)),

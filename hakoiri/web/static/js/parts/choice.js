@@ -1,4 +1,4 @@
-// One of some values, as buttons beside each other.
+// A choice of one value, as buttons side by side.
 
 import {h} from "../lib/dom.js";
 

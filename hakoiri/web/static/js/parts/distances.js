@@ -1,5 +1,4 @@
-// The distances in one component: how far its configurations are apart, the farthest pairs, the centre, and how many are
-// how far from the one that is farthest from them.
+// The distances in one component: diameter, farthest pairs, centre and eccentricities.
 
 import {Histogram} from "../charts/histogram.js";
 import {button, h, put} from "../lib/dom.js";
@@ -7,12 +6,12 @@ import {counted, number} from "../lib/format.js";
 import {linked, pairOf} from "./pictures.js";
 import {patiently} from "./waiting.js";
 
-// Pairs, and configurations of the centre, that are shown at first.
+// The numbers of pairs and of central configurations shown at first.
 const [PAIRS, CENTRAL] = [4, 6];
-// Up to this many configurations, of a run up to that large, every eccentricity is there in a moment.
+// Components and runs up to these sizes have their eccentricities computed at once.
 const [QUICK, QUICK_RUN] = [50000, 200000];
 
-// Goes into `place` for as long as `current` says that it is wanted.
+// Draws into `place` while `current` returns true.
 export async function distancesOf(place, run, row, current) {
   const below = h("div", {});
   const ask = all => patiently(below, ["runs", run.run, "components", String(row.component), "diameter"], all ? {all: true} : {});
@@ -25,10 +24,10 @@ export async function distancesOf(place, run, row, current) {
       put(place, ...told(run, found));
       if (found.eccentricities !== null || found.size < 2) return;
       const quick = found.size <= QUICK && run.configurations <= QUICK_RUN;
-      place.append(put(below, h("h3", {}, "The centre, and how far all others are"), quick ? h("p", {class: "muted"}, "computing …") : h("p", {class: "row"}, every())));
+      place.append(put(below, h("h3", {}, "Centre and eccentricities"), quick ? h("p", {class: "muted"}, "computing …") : h("p", {class: "row"}, every())));
       if (quick) await find(true);
     } catch (error) {
-      if (current()) put(below, h("p", {class: "reason", role: "alert"}, error.message), proved(error.bounds), h("p", {class: "row"}, error.status !== 409 && button("Ask again", () => find(all)), !all && every()));
+      if (current()) put(below, h("p", {class: "reason", role: "alert"}, error.message), proved(error.bounds), h("p", {class: "row"}, error.status !== 409 && button("Try again", () => find(all)), !all && every()));
     }
   }
 
@@ -36,7 +35,7 @@ export async function distancesOf(place, run, row, current) {
   await find(false);
 }
 
-const proved = bounds => bounds && h("p", {class: "muted"}, `The diameter is at least ${number(bounds[0])} and at most ${number(bounds[1])}; asked again, it goes on from there.`);
+const proved = bounds => bounds && h("p", {class: "muted"}, `The diameter is between ${number(bounds[0])} and ${number(bounds[1])}. The next attempt continues from there.`);
 
 function told(run, found) {
   const facts = [["diameter", found.diameter], ["radius", found.radius], ["configurations", found.size], ["in the centre", found.centre], ["in the periphery", found.periphery], ["diametral pairs", found.pair_count]];
@@ -44,17 +43,17 @@ function told(run, found) {
   return [
     h("h2", {}, `Component ${number(found.component)}`),
     h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
-    h("h3", {}, alone ? "A configuration alone" : `The farthest apart: ${counted(found.diameter, "move")}`),
+    h("h3", {}, alone ? "A single configuration" : `Farthest pairs: ${counted(found.diameter, "move")} apart`),
     firstOf(found.pairs, PAIRS, pair => pairOf(run, pair, found.diameter), "pairs"),
     ...(alone || !found.central ? [] : [
-      h("h3", {}, `The centre: ${counted(found.radius, "move")} at most to any other`),
+      h("h3", {}, `Centre: at most ${counted(found.radius, "move")} from every other configuration`),
       firstOf(found.central, CENTRAL, text => h("figure", {}, linked(run, text)), "central"),
     ]),
     ...(found.eccentricities && !alone ? farFrom(found.eccentricities) : []),
   ];
 }
 
-// The first ones, and the rest when it is asked for.
+// Shows the first ones, and the rest on demand.
 function firstOf(things, most, drawn, kind) {
   const list = h("div", {class: kind}, things.slice(0, most).map(drawn));
   const left = things.slice(most);
@@ -69,6 +68,6 @@ function farFrom(eccentricities) {
   const first = Math.min(...Object.keys(eccentricities).map(Number));
   const last = Math.max(...Object.keys(eccentricities).map(Number));
   const counts = Array.from({length: last - first + 1}, (_, place) => eccentricities[first + place] ?? 0);
-  const chart = new Histogram({bar: "distance", of: "configurations", title: "Configurations by the distance to the one farthest from them"});
-  return [h("h3", {}, "How far each is from the one farthest from it"), chart.show(counts, null, first).element];
+  const chart = new Histogram({bar: "eccentricity", bars: "eccentricities", of: "configurations", title: "Configurations by eccentricity"});
+  return [h("h3", {}, "Eccentricities"), chart.show(counts, null, first).element];
 }

@@ -21,7 +21,7 @@ export function boundsOf({allowed}) {
   return found && found.slice(1).map(Number);
 }
 
-// What an option may be is said in words: a|b|c, 1..9, or free text.
+// `allowed` is the words of an option's values: a|b|c, 1..9, or free text.
 export function control(option) {
   const {default: usual, allowed} = option;
   if (/^[^ |]+(\|[^ |]+)+$/.test(allowed)) return h("select", {}, allowed.split("|").map(value => h("option", {selected: value === usual}, value)));

@@ -1,9 +1,9 @@
-// What is to be done with a puzzle: how much of it is counted, or a study, a hunt, an optimisation, each with its fields.
+// The kinds of run for a puzzle, each with its fields.
 
 import {h} from "../lib/dom.js";
 import {boundsOf, check, field, numeric} from "./fields.js";
 
-// {element, value}: the part of the form, and what it adds to a new run. `without` are options that then go unsaid.
+// {element, value}: the part of the form, and the fields that it adds to a new run. `without` are options to leave out.
 export function kindsOf(puzzle) {
   const choices = choicesFor(puzzle, new Set(puzzle.notes));
   const rows = choices.map(({words, fields = []}, place) => {
@@ -11,13 +11,13 @@ export function kindsOf(puzzle) {
     const below = h("div", {class: "below"}, fields);
     return {radio, below, element: h("div", {}, h("label", {class: "check"}, radio, ` ${words}`), fields.length > 0 && below)};
   });
-  // Fields that are not seen are not asked for.
+  // Hidden fields are disabled, so that the browser does not check them.
   const show = () => rows.forEach(({radio, below}) => {
     below.hidden = !radio.checked;
     below.querySelectorAll("input").forEach(input => { input.disabled = !radio.checked; });
   });
   show();
-  const element = h("fieldset", {class: "field"}, h("legend", {}, "What to do"), rows.map(row => row.element));
+  const element = h("fieldset", {class: "field"}, h("legend", {}, "Kind of run"), rows.map(row => row.element));
   element.hidden = choices.length < 2;
   return {element, value: () => choices[rows.findIndex(({radio}) => radio.checked)].value()};
 }
@@ -25,10 +25,10 @@ export function kindsOf(puzzle) {
 function choicesFor(puzzle, notes) {
   if (notes.has("a tree: its solutions are counted")) return [{words: "count all solutions", value: () => ({kind: "tree"})}];
   const found = [
-    {words: "count all that the start reaches", value: () => ({kind: "explore"})},
-    {words: "count until the first goal", value: () => ({kind: "explore", until_goal: true})},
+    {words: "explore all that the start reaches", value: () => ({kind: "explore"})},
+    {words: "explore until the first goal", value: () => ({kind: "explore", until_goal: true})},
   ];
-  if (notes.has("--whole")) found.push({words: "count the whole space, with all components", value: () => ({kind: "census"})});
+  if (notes.has("--whole")) found.push({words: "take a census of the whole space, with all components", value: () => ({kind: "census"})});
   if (notes.has("study deals")) found.push(studyOf(puzzle));
   if (notes.has("--from DEAL")) found.push(huntOf());
   if (notes.has("moves score")) found.push(optimisationOf());
@@ -45,7 +45,7 @@ function studyOf({options, size_options: without}) {
   const deals = numeric(100, 1);
   return {
     words: "study random deals",
-    fields: [field("sizes", size.name, sizes, `some of ${size.allowed}, with commas`), field("deals", "deals of each", deals)],
+    fields: [field("sizes", size.name, sizes, `from ${size.allowed}, separated by commas`), field("deals", "deals of each", deals)],
     value: () => ({kind: "study", sizes: listed(sizes), deals: Number(deals.value), without}),
   };
 }
@@ -59,12 +59,12 @@ function sizesOf({size_options: without}) {
   const sizes = numbers([3, 4, 5, 6]);
   return {
     words: "study one size after another",
-    fields: [field("members", "sizes", sizes, "with commas; of tiles the cells of a board")],
+    fields: [field("members", "sizes", sizes, "separated by commas; for tiles, the cells of the board")],
     value: () => ({kind: "sizes", sizes: listed(sizes), without}),
   };
 }
 
-// All mixes of pieces on a board, and of each all components.
+// All mixes of pieces on a board, with all components of each.
 function boardsOf() {
   const size = h("input", {value: "3x4", required: true, pattern: "\\s*\\d+x\\d+\\s*"});
   const pieces = h("input", {value: "2x2:1 1x2:* 2x1:* 1x1:*", class: "long", required: true, spellcheck: "false"});
@@ -72,8 +72,8 @@ function boardsOf() {
   const goal = h("input", {placeholder: "none"});
   const pairs = check("pairs", "count all diametral pairs");
   return {
-    words: "study all boards of some pieces",
-    fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : how many, * for any number"),
+    words: "study all boards of given pieces",
+    fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : count, * for any count"),
       field("empty", "empty cells", empty, "2, 2.. or 2..4"), field("where", "goal", goal, "2x2@4,2: a piece at row, column"), pairs.element],
     value: () => ({kind: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
   };

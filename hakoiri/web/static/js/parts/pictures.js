@@ -1,4 +1,4 @@
-// Pictures of configurations of a run, as they stand.
+// Pictures of configurations of a run.
 
 import {get} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
@@ -6,7 +6,7 @@ import {counted} from "../lib/format.js";
 import {still} from "../picture/shapes.js";
 import {address} from "../router.js";
 
-// One configuration of a run, which leads to its board.
+// A configuration, linked to its board.
 export function linked(run, configuration) {
   const link = h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`});
   get(["runs", run.run, "pictures", configuration])
@@ -15,15 +15,15 @@ export function linked(run, configuration) {
   return link;
 }
 
-// Two of them side by side, so many moves apart, with the walk from one to the other.
+// Two configurations side by side, `moves` apart, with a link that plays the path between them.
 export function pairOf(run, [from, to], moves) {
   return h("figure", {class: "pair"}, h("div", {class: "two"}, linked(run, from), linked(run, to)),
-    h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {from, to})}, `Walk the ${counted(moves, "move")}`)));
+    h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {from, to})}, `Play the path of ${counted(moves, "move")}`)));
 }
 
 const starts = new Map();
 
-// What a run begins with, or its puzzle where that is the same for all: its text and picture. Asked for once.
+// The start of a run, by default that of its puzzle: its text and picture. Fetched once.
 export function startOf(run) {
   const query = {conf: run.start ?? run.board, o: Object.entries(run.parameters).map(option => option.join("="))};
   const words = [run.puzzle, JSON.stringify(query)].join(" ");

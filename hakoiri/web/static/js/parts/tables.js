@@ -1,4 +1,4 @@
-// The tables of a run, as its kind makes them, with a plot where there is something to see.
+// The tables of a run, as its kind of run defines them, with a plot.
 
 import {Histogram} from "../charts/histogram.js";
 import {Curve} from "../charts/curve.js";
@@ -8,7 +8,7 @@ import {bytes, duration, number} from "../lib/format.js";
 import {startOf} from "./pictures.js";
 import {still} from "../picture/shapes.js";
 
-// Runs that are told by their layers or components.
+// Kinds of run that show layers or components instead of tables.
 const OTHERS = new Set(["explore", "census", "hardest"]);
 
 export async function tablesOf(run) {
@@ -24,15 +24,15 @@ const PLOTS = {
   study: ({sizes = []}) => {
     const points = sizes.flatMap(size => Object.values(size.goals).slice(0, 1).filter(goal => goal.moves).map(goal => [Object.values(size)[0], goal.moves.mean, goal.moves.low, goal.moves.high]));
     const [size] = Object.keys(sizes[0] ?? {size: 0});
-    return points.length > 1 && card(`Moves of the deals that can be solved, by ${size}`, new Curve({across: size, up: "mean number of moves"}, points).element);
+    return points.length > 1 && card(`Moves of the solvable deals, by ${size}`, new Curve({across: size, up: "mean number of moves"}, points).element);
   },
   hunt: ({records = [], objective = "score"}) => {
     if (records.length < 2) return null;
-    return card(`Records of ${objective}, by seconds`, new Curve({across: "seconds", up: objective, stairs: true}, records.map(({seconds, score}) => [seconds, score])).element);
+    return card(`Records of ${objective} over time`, new Curve({across: "seconds", up: objective, stairs: true}, records.map(({seconds, score}) => [seconds, score])).element);
   },
   optimise: ({tables}) => {
     const rounds = tables.find(({name}) => name === "rounds")?.rows ?? [];
-    return rounds.length > 1 && card("Score of each round, by seconds", new Curve({across: "seconds", up: "score", stairs: true}, rounds.map(({seconds, score}) => [seconds, score])).element);
+    return rounds.length > 1 && card("Score of each round over time", new Curve({across: "seconds", up: "score", stairs: true}, rounds.map(({seconds, score}) => [seconds, score])).element);
   },
   sizes: ({rows = []}) => {
     const points = rows.map(({size, depth}) => [size, depth]);
@@ -48,7 +48,7 @@ const PLOTS = {
   },
 };
 
-// What was found, drawn: the farthest pair of a study of boards, the hardest deal of a hunt.
+// Draws the farthest pair of a study of boards, or the hardest deal of a hunt.
 function drawnOf(run, {pair, best}) {
   const texts = pair ?? (best?.deal ? [best.deal] : []);
   if (!texts.length) return null;
@@ -57,11 +57,11 @@ function drawnOf(run, {pair, best}) {
     startOf({...run, start: text}).then(found => put(place, still(found.picture, text))).catch(error => put(place, error.message));
     return place;
   });
-  return card(pair ? "The two that are farthest apart" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
+  return card(pair ? "The farthest pair" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
     texts.map(text => h("p", {class: "small"}, h("code", {}, text))));
 }
 
-// What each host that keeps ranges did, and, of those that keep the run still, whether it lives.
+// The work of each host that keeps ranges; for hosts that still keep the run, also whether they are alive.
 export function keptOf({work_log: done, keepers = [], living}) {
   const kept = done?.kept;
   if (!kept) return null;

@@ -1,5 +1,5 @@
-// A question that may take long computing, by a process or a run of its own: how far it is stands where its answer will, and
-// it can be stopped.
+// A long question, answered by a process or a run of its own: shows its progress in place of the answer, and a button to
+// stop it.
 
 import {compute, post, remove} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";

@@ -1,4 +1,4 @@
-// What is shaded on a board: the pieces of the best moves, arrows along them, and where a chosen piece may go.
+// Shading on a board: the pieces of the best moves, arrows along them, and the targets of a chosen piece.
 
 import {s} from "../lib/dom.js";
 import {shapesOf} from "./shapes.js";
@@ -22,7 +22,7 @@ function arrow(board, {piece, to}) {
   return s("g", {class: "arrow"}, s("path", {d, class: "halo"}), s("path", {d}));
 }
 
-// Places that can be tapped: `choose` is called with the move of the one that is.
+// Shows targets to tap; `choose` is called with the move of the tapped one.
 export function offer(board, moves, choose) {
   board.ghosts.replaceChildren(...moves.map(move => {
     const shapes = move.piece.part.shapes.filter(shape => shape.shape !== "label");

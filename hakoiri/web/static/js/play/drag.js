@@ -1,4 +1,4 @@
-// Fingers, mice and keys on the pieces of a board. What is legal the game says; here is only how a hand asks for it.
+// Input to a board by finger, mouse and keys. The game decides which moves are legal.
 
 import {offer} from "../picture/hints.js";
 import {nearest, railsTo} from "./rails.js";

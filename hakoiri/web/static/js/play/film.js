@@ -1,4 +1,4 @@
-// A game that plays itself, move by move, until it is stopped or there is nothing left to play.
+// Plays a game move by move until it is stopped or ends.
 
 export const SPEEDS = {slow: 1400, usual: 650, fast: 220};
 

@@ -1,4 +1,4 @@
-// A game on the configurations of a run: where it stands, how it came there, what is legal. Draws nothing but the board.
+// A game on the configurations of a run: its position, its history, its legal moves. Draws only the board.
 
 import {Positions} from "./positions.js";
 

@@ -1,4 +1,4 @@
-// Positions of a run as the page plays them: what the server knows of a configuration, and how each move changes its picture.
+// Positions of a run, cached: the facts about a configuration, and the change of its picture by each move.
 
 import {get} from "../lib/api.js";
 
@@ -11,7 +11,7 @@ export class Positions {
     this.known = new Map();
   }
 
-  // By text or key; asked for once.
+  // A position by text or key; fetched once.
   of(configuration) {
     if (!this.known.has(configuration)) {
       if (this.known.size >= MOST) this.known.delete(this.known.keys().next().value);
