@@ -214,11 +214,11 @@ class Dealt(Puzzle):
 
     def varied(self, deal: str, word: int) -> str:
         """Return a deal that differs a little from another, determined by a random word of 64 bits."""
-        raise PuzzleError(f"{self.name} has no deals to hunt for")
+        raise PuzzleError(f"{self.name} does not support hunts")
 
     def grown(self, deal: str, word: int) -> str:
         """Return a deal of the next size that contains this one, determined by a random word."""
-        raise PuzzleError(f"the deals of {self.name} do not grow")
+        raise PuzzleError(f"the deals of {self.name} cannot be enlarged")
 
 
 class Family(Puzzle):

@@ -50,6 +50,6 @@ def refusing(read: Callable[[_Told], _Read]) -> Callable[[_Told], _Read]:
         try:
             return read(told)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise PayloadError(f"what a worker says is not readable: {type(error).__name__}: {error}") from error
+            raise PayloadError(f"a message of a worker is not readable: {type(error).__name__}: {error}") from error
 
     return read_or_refuse

@@ -61,7 +61,7 @@ def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys], shared [the table, a filter] -> their predecessors that pass it, as in `sift_goals`."""
     if not isinstance(puzzle, Reversible):
-        raise TaskError(f"{puzzle.name} knows no moves backwards")
+        raise TaskError(f"{puzzle.name} has no backward moves")
     (keys,) = chunk
     table, words = shared
     before = puzzle.retract(keys).successors
@@ -124,14 +124,14 @@ def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a deal, walk options] -> the last and the best deal of the walk (`worker.deals.hunting`)."""
     if not isinstance(puzzle, Dealt):
-        raise TaskError(f"{puzzle.name} has no deals to hunt for")
+        raise TaskError(f"{puzzle.name} does not support hunts")
     return solving.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a member of the family, components of it] -> their figures (`worker.graphs.family`)."""
     if not isinstance(puzzle, Family):
-        raise TaskError(f"{puzzle.name} is no family")
+        raise TaskError(f"{puzzle.name} is not a family of boards")
     return family.answer(family.measure(puzzle, family.read_request(chunk)))
 
 
@@ -166,7 +166,7 @@ def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 def _mover(puzzle: Puzzle) -> Any:
     if not isinstance(puzzle, Scored):
-        raise TaskError(f"{puzzle.name} has no moves that score")
+        raise TaskError(f"{puzzle.name} has no scored moves")
     return _MOVERS[puzzle.mover]
 
 

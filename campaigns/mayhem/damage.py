@@ -232,7 +232,7 @@ def _judge(outcome: Outcome, sound: Sound, answers: dict[str, Finished]) -> None
         try:
             found = _timeless(told(answer))
         except AssertionError as error:
-            if older and "is not finished" in answer.stderr:
+            if older and "is not complete" in answer.stderr:
                 outcome.figures["older"] += 1
             else:
                 outcome.faults.append(f"{question}: {str(error)[:800]}")

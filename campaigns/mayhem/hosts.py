@@ -86,7 +86,7 @@ def _other_file(scene: Scene, beside: bool) -> None:
     running = scene.drive()
     scene.finish(running)
     scene.outcome.figures["harms"] += 1
-    if "is left out of this run" not in running.stderr:
+    if "is excluded from this run" not in running.stderr:
         scene.outcome.faults.append(f"nobody says that these workers are left out: {running.stderr[-600:]}")
 
 

@@ -112,7 +112,7 @@ def _beside(scene: Scene, program: str) -> Iterator[None]:
 
 def _finish(scene: Scene, running: Running, otherwise: bool) -> None:
     """Note a fault unless the run names the other worker exactly if that was `otherwise`: it refused or erred."""
-    named = "is left out of this run" in running.stderr
+    named = "is excluded from this run" in running.stderr
     scene.outcome.figures["left out"] += named
     scene.outcome.figures["differed"] += otherwise
     if named != otherwise:

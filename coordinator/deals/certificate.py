@@ -81,8 +81,8 @@ def certify(
         found = certificate_of(store)
         if found.figures != figures:
             raise ContradictionError(
-                f"{spec.start}: the search in memory found {_describe(figures)}, "
-                f"the run by layers {_describe(found.figures)}; one of the two programs is wrong: please report it"
+                f"{spec.start}: the search in memory found {_describe(figures)}, but the run by layers "
+                f"{_describe(found.figures)}; this is a bug of Hakoiri, please report it"
             )
         return found
 
@@ -92,12 +92,10 @@ def certificate_of(store: RunStore) -> Certificate:
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.kind)
     by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
     if not by_layers or spec.digest or spec.merge_mirrors:
-        what = "a start of a built-in puzzle leads to, no mirror images merged"
-        raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
+        what = "explorations of built-in puzzles without merged mirror images"
+        raise UnanswerableError(f"run {store.directory.name} cannot have a certificate; only {what} have one")
     if store.state.status != "complete" or not SearchFigures.of(store.state).exhausted:
-        raise UnanswerableError(
-            f"run {store.directory.name} has not come to its end", Hint("resume", store.directory.name)
-        )
+        raise UnanswerableError(f"run {store.directory.name} is not complete", Hint("resume", store.directory.name))
     puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
     start = spec.start or puzzle.render(puzzle.start)
     return Certificate(spec.name, spec.options, start, _figures(store), layers, store.state.digest)
@@ -120,17 +118,18 @@ def read_certificate(path: Path) -> Certificate:
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
-        if len(raw) > _MOST_BYTES:
-            raise CertificateError(f"{path} is no certificate: it has more than {_MOST_BYTES:,} bytes")
-        fields = json.loads(raw.decode("utf-8"))
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > _MOST_BYTES:
+        raise CertificateError(f"{path} is not a valid certificate: larger than {_MOST_BYTES:,} bytes")
+    try:
+        fields = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CertificateError(f"{path} is no certificate: it is no JSON ({error})") from None
+        raise CertificateError(f"{path} is not a valid certificate: not JSON ({error})") from None
     try:
         return _checked(fields)
     except ValueError as error:
-        raise CertificateError(f"{path} is no certificate: {error}") from None
+        raise CertificateError(f"{path} is not a valid certificate: {error}") from None
 
 
 def _checked(fields: Any) -> Certificate:
@@ -164,11 +163,11 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def _require_names(fields: Any, names: tuple[str, ...], where: str) -> None:
-    _require(isinstance(fields, dict), f"{where} is no object")
+    _require(isinstance(fields, dict), f"{where} is not an object")
     if missing := [name for name in names if name not in fields]:
-        raise ValueError(f"{where} has no {missing[0]}")
+        raise ValueError(f"{where} lacks {missing[0]}")
     if strange := sorted(set(fields) - set(names)):
-        raise ValueError(f"{where} has a field {strange[0][:40]!r} that belongs to no certificate")
+        raise ValueError(f"{where} has an unknown field {strange[0][:40]!r}")
 
 
 def _is_number(value: Any) -> bool:
@@ -185,7 +184,7 @@ def verify_file(path: Path, full: bool, resources: Resources, control: Control, 
     try:
         return verify_certificate(certificate, full, resources, control, observer)
     except PuzzleError as error:
-        raise CertificateError(f"{path} is no certificate: {error}") from error
+        raise CertificateError(f"{path} is not a valid certificate: {error}") from error
 
 
 def verify_certificate(
@@ -199,7 +198,7 @@ def verify_certificate(
     `StopRun` when `control` stops it.
     """
     if not _goes_by_layers(certificate.spec):
-        raise PuzzleError(f"{certificate.puzzle} is a search tree, and certificates are of layers")
+        raise PuzzleError(f"{certificate.puzzle} is a search tree; certificates are for searches by layers")
     puzzle = certificate.spec.build()
     if isinstance(puzzle, Dealt):
         puzzle.tidy_deal(certificate.deal)
@@ -220,7 +219,7 @@ def verify_certificate(
         if not faults:
             raise
         report.count("layers", len(layers))
-        observer.note(f"layer {layers[-1].depth} is not as certified, so none is explored after it")
+        observer.note(f"layer {layers[-1].depth} differs from the certificate; later layers are not explored")
         return report
     _compare(report, certificate.figures, known, "the run by layers")
     if not isinstance(puzzle, Dealt):
@@ -238,12 +237,12 @@ def _goes_by_layers(spec: PuzzleSpec) -> bool:
 def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
     """Return the differences between a certificate and a layer."""
     if record.depth >= len(certificate.layers):
-        return [f"the certificate has {len(certificate.layers)} layers, the deal has more"]
+        return [f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
     layer = certificate.layers[record.depth]
     pairs = {"size": (record.size, layer.size), "digest": (record.digest, layer.digest)}
     differing = {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
     return [
-        f"layer {record.depth}: its {what} is {found}, the certificate says {said}"
+        f"layer {record.depth}: its {what} is {found}, but {said} in the certificate"
         for what, (found, said) in differing.items()
     ]
 
@@ -252,16 +251,16 @@ def _compare_ends(certificate: Certificate, store: RunStore, report: Report) -> 
     """Report differences in the number of layers and the digest; the layers made are as certified."""
     depth = store.state.depth
     if depth + 1 != len(certificate.layers):
-        report.fault(f"the certificate has {len(certificate.layers)} layers, the deal has {depth + 1}")
+        report.fault(f"the certificate has {len(certificate.layers)} layers, expected {depth + 1}")
     if certificate.digest != store.state.digest:
-        report.fault(f"the digest of all layers is {store.state.digest}, the certificate says {certificate.digest}")
+        report.fault(f"the digest of all layers is {store.state.digest}, but {certificate.digest} in the certificate")
 
 
 def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str) -> None:
     report.count("figures", 3)
     for name, value in asdict(found).items():
         if asdict(said)[name] != value:
-            report.fault(f"{name}: {finder} found {value}, the certificate says {asdict(said)[name]}")
+            report.fault(f"{name}: {finder} found {value}, but {asdict(said)[name]} in the certificate")
 
 
 def _figures(store: RunStore) -> DealFigures:

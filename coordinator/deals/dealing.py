@@ -25,9 +25,11 @@ def dealt(spec: PuzzleSpec) -> Dealt:
     """Return the puzzle; `PuzzleError` for one that has no deals."""
     puzzle = spec.build() if has_sizes(puzzle_class(spec.name, spec.digest)) else None
     if not isinstance(puzzle, Dealt):
-        raise PuzzleError(f"{spec.name} has no deals; {names_of(has_sizes)} have")
+        raise PuzzleError(f"{spec.name} has no deals; puzzles with deals: {names_of(has_sizes)}")
     if "goal" in puzzle.parameters and puzzle.solver != "layers":
-        raise PuzzleError(f"{puzzle.name} is solved to its own goal, a run goes to any", Hint("run", puzzle.name))
+        raise PuzzleError(
+            f"{puzzle.name} is always solved to its own goal; a run can have another", Hint("run", puzzle.name)
+        )
     return puzzle
 
 
@@ -42,9 +44,9 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
     announced = int(lines.pop(0)) if lines and _announces(lines, puzzle.rows_of_deal) else None
     texts = _deal_texts(lines, puzzle.rows_of_deal)
     if announced is not None and announced != len(texts):
-        raise ConfigurationError(f"the first line announces {counted(announced, 'deals')}, {len(texts):,} follow")
+        raise ConfigurationError(f"the first line announces {counted(announced, 'deals')}, found {len(texts):,}")
     if not texts:
-        raise ConfigurationError(f"there is no deal in the text {text[:40]!r}")
+        raise ConfigurationError(f"no deal in {text[:40]!r}")
     for number, each in enumerate(texts, 1):
         try:
             yield puzzle.tidy_deal(each)
@@ -74,7 +76,7 @@ def limit_threads(puzzle: Dealt, cap: int, resources: Resources, observer: Obser
     memory, needed = resources.memory, SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
     if resources.redis is None and memory is not None and needed > memory:
         raise OverBudgetError(
-            f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",
+            f"a search of {cap:,} positions may need {needed >> 20:,} MB, above the limit of {memory >> 20:,} MB",
             Hint("lower", "cap"),
             Hint("give", "memory", f"{(needed >> 20) + 1}MB"),
         )

@@ -180,7 +180,7 @@ class HuntDeals(RowsJob):
             check.report.count("records")
         said, found = HuntFigures.of(self.store.state).best_score, records[-1].score if records else None
         if said != found:
-            check.report.fault(f"the state says that the best is {said}, the best record has {found}")
+            check.report.fault(f"the best in the state is {said}, but {found} in the records")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = [asdict(record) for record in records_of(self.store)]

@@ -125,9 +125,11 @@ class HuntPlan:
         require_within("cap", cap, 1, MOST_POSITIONS)
         require_within("pool", pool, 1, _MOST_POOL)
         if objective not in OBJECTIVES:
-            raise PuzzleError(f"there is no objective {objective!r}", Hint("give", "maximise", "|".join(OBJECTIVES)))
+            raise PuzzleError(f"unknown objective {objective!r}", Hint("give", "maximise", "|".join(OBJECTIVES)))
         if objective == "moves" and puzzle.parameters.get("goal") == "":
-            raise PuzzleError(f"this {puzzle.name} has no goal to be far from", Hint("give", "goal", "CONF"))
+            raise PuzzleError(
+                f"this {puzzle.name} has no goal, so no number of moves to maximise", Hint("give", "goal", "CONF")
+            )
         less = max(0, _FULL_SIZE - puzzle.size) if puzzle.size_option else 0
         return cls(objective, seed, cap, pool, _WORK[objective] >> less)
 
@@ -137,7 +139,7 @@ def hunted(spec: PuzzleSpec) -> Dealt:
     puzzle = spec.build()
     if not isinstance(puzzle, Dealt) or not puzzle.hunted:
         known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
-        raise PuzzleError(f"{spec.name} has no deals to hunt for; {known} have")
+        raise PuzzleError(f"{spec.name} does not support hunts; puzzles that do: {known}")
     return puzzle
 
 

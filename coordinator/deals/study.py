@@ -113,9 +113,9 @@ class StudyDeals(RowsJob):
         plan.check(kind)
         require_within("deals", deals, 1, MOST_SEED)
         if kind.size_option in spec.options:
-            raise PuzzleError(f"the sizes of a study say what {kind.size_option} is", Hint("leave out", "option"))
+            raise PuzzleError(f"the sizes of the study already set {kind.size_option}", Hint("leave out", "option"))
         if not sizes:
-            raise PuzzleError(f"which sizes? a study of {kind.name} has some of {allowed.describe()}")
+            raise PuzzleError(f"no sizes are given; expected some of {allowed.describe()} for {kind.name}")
         for size in sizes:
             require_within(kind.size_option, size, allowed.least, allowed.most)
         return Request(spec, asdict(plan), {"sizes": sorted({*sizes}), "deals": deals})
@@ -155,13 +155,13 @@ class StudyDeals(RowsJob):
         missing = missing_deals(self.study, self.store)
         self._missing = [(size, number) for size, numbers in missing.items() for number in numbers]
         if kept and self._missing:
-            self.session.observer.note(f"{len(kept):,} deals were there before, {len(self._missing):,} are left")
+            self.session.observer.note(f"{len(kept):,} deals are done, {len(self._missing):,} are left")
 
     def make_rows(self) -> None:
         try:
             self._solve()
         except StopRun:
-            self.session.observer.note("stopping when the deals in hand are searched")
+            self.session.observer.note("stopping after the current deals")
             raise
         except MemoryError as error:
             hints = Hint("lower", "cap"), Hint("lower", "workers")
@@ -196,7 +196,7 @@ class StudyDeals(RowsJob):
                 self._derive(study, deal, check)
         done = sum(map(len, found.values()))
         if self.store.state.status == "complete" and done != len(study.sizes) * study.deals:
-            check.report.fault(f"{done:,} deals are there of {len(study.sizes) * study.deals:,}")
+            check.report.fault(f"{done:,} of {len(study.sizes) * study.deals:,} deals are stored")
 
     def _derive(self, study: Study, deal: Deal, check: Check) -> None:
         puzzle = self.puzzle.sized(deal.size)
@@ -205,7 +205,7 @@ class StudyDeals(RowsJob):
         derived = deal_of(study, puzzle, deal.number, answers)
         check.report.count("deals")
         if replace(derived, seconds=deal.seconds) != deal:
-            check.report.fault(f"deal {deal.number} of {study.named(deal.size)} is {derived}, the run says {deal}")
+            check.report.fault(f"deal {deal.number} of {study.named(deal.size)} is {derived}, but {deal} in the run")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return report(self.study, kept_deals(self.study, self.store))

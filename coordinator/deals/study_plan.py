@@ -36,17 +36,17 @@ class StudyPlan:
         """Raise `PuzzleError` for an invalid study."""
         if self.strategy not in kind.orders:
             known = "|".join(kind.orders)
-            raise PuzzleError(f"there is no strategy {self.strategy!r}", Hint("give", "strategy", known))
+            raise PuzzleError(f"unknown strategy {self.strategy!r}", Hint("give", "strategy", known))
         if self.shorten and not (kind.shortens and self.strategy == "dfs"):
-            text = "only solutions of superpuzz that were found depth first have anything to spare"
+            text = "shortening applies to depth-first solutions of superpuzz only"
             raise PuzzleError(text, Hint("give", "strategy", "dfs") if kind.shortens else Hint("leave out", "shorten"))
         require_within("seed", self.seed, 0, MOST_SEED)
         if not 0 < self.cap <= MOST_POSITIONS:
-            raise PuzzleError(f"a cap of {self.cap} positions is none", Hint("give", "cap", f"1..{MOST_POSITIONS}"))
-        if self.study_version != self._version:
             raise PuzzleError(
-                f"this is version {self._version} of studies, the run was made by version {self.study_version}"
+                f"cap {self.cap} is not in 1..{MOST_POSITIONS}", Hint("give", "cap", f"1..{MOST_POSITIONS}")
             )
+        if self.study_version != self._version:
+            raise PuzzleError(f"the run was made by version {self.study_version} of studies, expected {self._version}")
 
 
 @dataclass(frozen=True)
@@ -80,5 +80,5 @@ def dealt_class(name: str, digest: str = "") -> type[Dealt]:
     found = puzzle_class(name, digest)
     if not issubclass(found, Dealt) or not has_sizes(found):
         known = names_of(has_sizes)
-        raise PuzzleError(f"there is no study of {name!r}; there are studies of {known}")
+        raise PuzzleError(f"{name!r} cannot be studied; puzzles that can: {known}")
     return found

@@ -47,7 +47,7 @@ class Auditor:
         self._work_log.untrusted.append(worker)
         if worker in self._work_log.answered:
             self._work_log.answered.remove(worker)
-            raise UntrustedError(f"worker {worker} gave wrong answers, and had answered before")
+            raise UntrustedError(f"worker {worker} gave wrong answers, and the run has used some of its answers")
 
 
 def same_answer(task: str, theirs: Arrays, ours: Arrays) -> bool:

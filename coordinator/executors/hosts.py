@@ -193,7 +193,7 @@ class HostPool:
         except PayloadError as error:
             raise HostLostError(f"the answer of host {host} is damaged: {error}") from error
         if result is None:
-            raise HostLostError(f"the answer of host {host} is gone from Redis")
+            raise HostLostError(f"the answer of host {host} is missing from Redis")
         return result
 
     def _look(self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat]) -> None:
@@ -203,11 +203,11 @@ class HostPool:
             if host not in living:
                 raise HostLostError(f"host {host} is away")
             if living[host].process != began[host].process:
-                raise HostLostError(f"host {host} was started again")
+                raise HostLostError(f"host {host} was restarted")
             if not kept[token]:
                 raise HostLostError("Redis lost its data")
 
 
 def goes_on(kept: int) -> str:
     """Return the words for work that continues after its last kept round."""
-    return f"goes on after round {kept}" if kept else "is begun anew"
+    return f"goes on after round {kept}" if kept else "restarts"

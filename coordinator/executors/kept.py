@@ -89,7 +89,9 @@ class KeptBlocks:
             answers = self._keepers.pool.insist("finding", ask) if asked else {}
         for host, arrays in answers.items():
             if [each.shape for each in arrays] != [(len(asked[host]),)] or arrays[0].dtype != np.uint8:
-                raise PayloadError(f"the answer of host {host} is not readable: it is not of {len(asked[host])} keys")
+                raise PayloadError(
+                    f"the answer of host {host} is not readable: it does not have {len(asked[host])} entries"
+                )
             found[asked[host]] = arrays[0] == 1
         return found
 
@@ -150,4 +152,4 @@ def _values_in(host: str, arrays: list[Array], count: int) -> list[bytes]:
         if sound and (lengths >= 0).all() and int(lengths.sum()) == len(data):
             cuts = [0, *np.cumsum(lengths).tolist()]
             return [data[begin:end].tobytes() for begin, end in pairwise(cuts)]
-    raise PayloadError(f"the answer of host {host} is not readable: its blocks have other lengths")
+    raise PayloadError(f"the answer of host {host} is not readable: its blocks have unexpected lengths")

@@ -68,7 +68,9 @@ class RangeMap:
         place = self.hosts.index(host)
         others = [number for number in range(len(self.hosts)) if number != place]
         if not others:
-            raise WorkerError(f"host {host} is the only host of the run", Hint("host", "DIR"))
+            raise WorkerError(
+                f"host {host} is the only host of the run, so its ranges cannot move", Hint("host", "DIR")
+            )
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for number in self.owned(host):
             target = self.copy_of(number)

@@ -75,4 +75,4 @@ class RedisRetry:
                 time.sleep(_RETRY_SECONDS)
             else:
                 break
-        self._observer.note(f"Redis is back; chunks sent again: {count}")
+        self._observer.note(f"Redis is back; {count} chunks are sent again")

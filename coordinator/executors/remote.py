@@ -232,8 +232,8 @@ class RemoteExecutor:
         if chunk.losses >= self._tuning.most_losses:
             raise TaskError(
                 f"chunk {chunk.number} of task {self._in_flight.task} was lost {chunk.losses} times, the last time "
-                f"because {why}; look at the workers' messages; if the system killed one, its host needs more memory, "
-                f"{WORKER_BYTES // 1_000_000} MB for each worker, or the run must do without workers",
+                f"because {why}; look at the workers' messages; if the system killed one, give its host more memory, "
+                f"{WORKER_BYTES // 1_000_000} MB for each worker, or run without workers",
                 Hint("leave out", "redis"),
                 Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
             )

@@ -69,7 +69,7 @@ class WorkerPool:
         if worker not in self._refusing:
             self._refusing.add(worker)
             self.living.discard(worker)
-            self._observer.note(f"worker {worker} is left out of this run: {why}", *hints)
+            self._observer.note(f"worker {worker} is excluded from this run: {why}", *hints)
 
     @property
     def is_away(self) -> bool:

@@ -83,7 +83,8 @@ class StudyBoards(RowsJob):
         memory, needed = resources.budget().memory, _BYTES * max(mix.configurations for mix in self._mixes)
         if resources.redis is None and needed > memory:
             raise OverBudgetError(
-                f"the largest mix needs {needed >> 20:,} MB, {memory >> 20:,} MB are allowed", Hint("raise", "memory")
+                f"the largest mix needs {needed >> 20:,} MB, above the limit of {memory >> 20:,} MB",
+                Hint("raise", "memory"),
             )
         return fit_threads(resources, needed, "", observer, Hint("raise", "memory"))
 
@@ -127,7 +128,7 @@ class StudyBoards(RowsJob):
             self._derive(mixes[mix], members[mix], check)
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
-                check.report.fault(f"{counted(len(mixes), 'mixes')} there are, {len(members):,} are measured")
+                check.report.fault(f"{len(members):,} of {counted(len(mixes), 'mixes')} are measured")
             if counted_of(len(mixes), members).as_dict() != MixFigures.of(self.store.state).as_dict():
                 check.report.fault("the figures of the run are not the sums of its rows")
 
@@ -142,7 +143,7 @@ class StudyBoards(RowsJob):
             said = f"{known.configurations:,} configurations, counted are {mix.configurations:,}"
             check.report.fault(f"{mix} has {said}")
         if replace(found, components=replace(found.components, pair=known.components.pair)) != known:
-            check.report.fault(f"{mix} has {found.components}, the run says {known.components}")
+            check.report.fault(f"{mix} has {found.components}, but {known.components} in the run")
         puzzle = self.puzzle.member(mix.board)
         for component, (one, other) in enumerate(known.components.pair):
             # The first pair found depends on the order of the search.

@@ -47,6 +47,6 @@ def _distances(context: ComputeContext, store: RunStore) -> tuple[int | None, in
     try:
         found = DistancePolicy(store, context.puzzle, context.budget).measure(context, 0).record
     except (OverBudgetError, UnanswerableError) as error:
-        context.observer.note(f"{error}; the diameter stays open", *error.hints)
+        context.observer.note(f"{error}; the diameter remains unknown", *error.hints)
         return None, None, None
     return found.diameter, found.radius, found.pair_count

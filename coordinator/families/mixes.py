@@ -35,7 +35,7 @@ class BoardsPlan:
         """Return every mix; `PuzzleError` for an invalid plan."""
         if self.boards_version != _VERSION:
             raise PuzzleError(
-                f"this is version {_VERSION} of studies of boards, the run was made by {self.boards_version}"
+                f"the run was made by version {self.boards_version} of studies of boards, expected {_VERSION}"
             )
         mixes = self.boards.mixes()
         if self.goal:
@@ -56,7 +56,9 @@ def family_of(spec: PuzzleSpec) -> Family:
     """Return the puzzle; `PuzzleError` for one whose start is not a board."""
     puzzle = spec.build()
     if not isinstance(puzzle, Family):
-        raise PuzzleError(f"{spec.name} is no family; {names_of(lambda kind: issubclass(kind, Family))} is")
+        raise PuzzleError(
+            f"{spec.name} is not a family of boards; expected {names_of(lambda kind: issubclass(kind, Family))}"
+        )
     return puzzle
 
 

@@ -70,9 +70,9 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
     kind = puzzle_class(spec.name, spec.digest)
     if not issubclass(kind, Sized):
         known = names_of(lambda kind: issubclass(kind, Sized))
-        raise PuzzleError(f"there is no study of the sizes of {spec.name}; there are studies of {known}")
+        raise PuzzleError(f"the sizes of {spec.name} cannot be studied; puzzles that can: {known}")
     if given := [option for option in kind.size_options if option in spec.options]:
-        raise PuzzleError(f"the sizes of a study say what {given[0]} is", Hint("leave out", "option"))
+        raise PuzzleError(f"the sizes of the study already set {given[0]}", Hint("leave out", "option"))
     return kind
 
 
@@ -93,7 +93,7 @@ class StudySizes(RowsJob):
     def parse_request(cls, spec: PuzzleSpec, *, sizes: Sequence[int] = ()) -> Request:  # type: ignore[override]
         kind = sized_class(spec)
         if not any(kind.members(size) for size in sizes):
-            raise PuzzleError(f"which sizes? {kind.name} has none of these")
+            raise PuzzleError(f"{kind.name} has none of the given sizes")
         return Request(spec, {}, {"sizes": sorted({*sizes})})
 
     @classmethod
@@ -183,7 +183,7 @@ class StudySizes(RowsJob):
         for number in check.each(again, "members measured again"):
             self._derive(rows[number], check)
         if self.store.state.status == "complete" and not members.keys() <= rows.keys():
-            check.report.fault(f"{len(members):,} members there are, {len(rows):,} are measured")
+            check.report.fault(f"{len(rows):,} of {len(members):,} members are measured")
 
     def _derive(self, row: SizeRow, check: Check) -> None:
         spec = self._spec(SizedMember(row.options, row.place, row.series))
@@ -195,7 +195,7 @@ class StudySizes(RowsJob):
         said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)
         # A value unknown in the run may be found now.
         if any(value not in (None, now) for value, now in zip(said, found, strict=True)):
-            check.report.fault(f"{row.options} has {found}, the run says {said}")
+            check.report.fault(f"{row.options} has {found}, but {said} in the run")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         # The stored figures may be of other sizes: a request for fewer sizes does no work.

@@ -50,7 +50,7 @@ class HardestJob(Job):
         with open_base(self.store, session.context.redis) as base:
             search_to_end(session, GoalSearch(session, base), ExplorePlan())
         if before not in ("", self.store.state.digest):
-            raise DamagedError(f"run {self.store.directory.name}: its layers computed again are other ones than before")
+            raise DamagedError(f"run {self.store.directory.name}: its recomputed layers differ from the stored ones")
 
     def repair(self, session: Session) -> None:
         """Forget the first damaged layer and all after it, so that they are computed again."""

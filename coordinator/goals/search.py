@@ -101,8 +101,8 @@ class GoalSearch(LayeredSearch):
             return
         if _all_of(self.store) != _all_of(self._base):
             raise ContradictionError(
-                f"with {self.puzzle.parameters} the goals do not reach what run {self._base.directory.name} has found: "
-                f"{found.configurations:,} configurations, not those {self._run.size:,}"
+                f"the goals with {self.puzzle.parameters} reach {found.configurations:,} configurations, expected the "
+                f"{self._run.size:,} of run {self._base.directory.name}"
             )
 
     def _first(self) -> Layer:

@@ -72,9 +72,9 @@ class DistancesVerifier(LayersVerifier):
         """Layer 0 must be the goals of the run, all of them."""
         first, holding = self.store.layer_record(0), [each for each in base.layer_records() if each.goals]
         if first.goals != first.size:
-            self.report.fault(f"layer 0 has {first.size - first.goals} configurations that are no goals")
+            self.report.fault(f"layer 0 has {first.size - first.goals} configurations that are not goals")
         if first.size != (goals := sum(record.goals for record in holding)):
-            self.report.fault(f"layer 0 has {first.size} goals, run {base.directory.name} has {goals}")
+            self.report.fault(f"layer 0 has {first.size} goals, expected the {goals} of run {base.directory.name}")
         for keys in self._samples(0):
             there = [base.contains(record.depth, keys) for record in holding]
             if len(strays := keys[~np.any(there, axis=0)]):
@@ -92,10 +92,10 @@ class DistancesVerifier(LayersVerifier):
             for batch in self._in_batches([left], len(left)):
                 self._report_way_out(*batch)
         if self.full and dead != found.dead:
-            self.report.fault(f"{dead} configurations stand in no layer, the state says {found.dead}")
+            self.report.fault(f"{dead} configurations are in no layer, but {found.dead} in the state")
 
     def _report_way_out(self, keys: Keys, successors: Keys, counts: Array) -> None:
         distinct = merge([successors], [])
         if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
             key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
-            self.report.fault(f"{key:#x} stands in no layer, and leads to {key_at(out, 0):#x}, which does")
+            self.report.fault(f"{key:#x} is in no layer, but leads to {key_at(out, 0):#x}, which is in one")

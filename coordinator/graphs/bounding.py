@@ -97,7 +97,7 @@ class EccentricityJob(Job):
         require_base(plan, "component")
         puzzle = spec.build()
         if not puzzle.undirected:
-            raise PuzzleError(f"{puzzle.name} is directed: not all configurations lead to each other")
+            raise PuzzleError(f"{puzzle.name} is directed, so it has no eccentricities")
         return puzzle
 
     @classmethod
@@ -157,7 +157,7 @@ class EccentricityJob(Job):
 
     def repair(self, session: Session) -> None:
         """Erase everything proved, so that it is proved again."""
-        session.observer.note("looking for the eccentricities again")
+        session.observer.note("computing the eccentricities again")
         for database in (BEAM, COMPONENTS, PAIRS):
             self.store.erase(database)
         self.store.commit(replace(self.store.state, digest="", figures=EccentricityFigures().as_dict()))

@@ -36,7 +36,7 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     `OverBudgetError` if the graph is too large; `StopRun` if the context requests it.
     """
     if len(keys) > MOST_VERTICES:
-        raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")
+        raise UnanswerableError(f"{len(keys):,} configurations exceed the limit of {MOST_VERTICES:,} for a graph")
     puzzle, chunks = context.puzzle, context.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
@@ -69,6 +69,6 @@ def _require_counterparts(puzzle: Puzzle, keys: Keys, graph: Graph) -> None:
     if edge := one_way_edge(graph):
         here, there = (key_at(keys, vertex) for vertex in edge)
         raise ContradictionError(
-            f"{puzzle.name} says that every move can be taken back, but {here:#x} ({puzzle.render(here)}) leads to "
+            f"{puzzle.name} is declared undirected, but {here:#x} ({puzzle.render(here)}) leads to "
             f"{there:#x} ({puzzle.render(there)}) and not back"
         )

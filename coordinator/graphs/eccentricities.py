@@ -94,7 +94,7 @@ class EccentricitySolver:
         (lower, upper), nobody = self._bounds.of_all(), np.zeros(self._size, dtype=np.bool_)
         found = [looked.eccentricities for looked in self._look(chunks, nobody)]
         if any(((exact < lower[some]) | (exact > upper[some])).any() for exact in found):
-            raise ContradictionError(f"{self._context.puzzle.name} says that configurations are alike that are not")
+            raise ContradictionError(f"{self._context.puzzle.name} declares configurations as equivalent that are not")
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]

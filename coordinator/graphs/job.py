@@ -47,7 +47,7 @@ class CensusJob(Job):
         if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
             # A census stores distances between all configurations of a component; here some do not exist.
             raise PuzzleError(
-                f"{puzzle.name} is directed: its components have no diameters", Hint("leave out", DIAMETERS)
+                f"{puzzle.name} is directed, so its components have no diameters", Hint("leave out", DIAMETERS)
             )
         return puzzle
 
@@ -105,10 +105,10 @@ def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
     puzzle = puzzle_class(spec.name, spec.digest)
     check_wanted(plan.get(DIAMETERS, ALL))
     if plan.keys() - {DIAMETERS}:
-        raise PuzzleError("of a whole space everything is counted, to no goal", Hint("leave out", "until_goal"))
+        raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
     if spec.start is not None and not puzzle.start_is_board:
-        raise PuzzleError("of a whole space everything is counted, from no start", Hint("leave out", "start"))
+        raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))
     if spec.start is None and puzzle.start_is_board:
-        raise PuzzleError(f"a whole space of {puzzle.name} is that of a board", Hint("give", "start", "BOARD"))
+        raise PuzzleError(f"a census of {puzzle.name} needs a board", Hint("give", "start", "BOARD"))
     if puzzle.configurations is Puzzle.configurations:
         raise PuzzleError(f"{puzzle.name} cannot list its whole space", Hint("leave out", "whole"))

@@ -163,8 +163,8 @@ def _check_alike(puzzle: Puzzle, kind: SymmetryClass) -> None:
     (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
     if (depth, near) != (other_depth, other_near):
         raise ContradictionError(
-            f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
-            f"are alike, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
+            f"{puzzle.name} declares {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} as "
+            f"equivalent, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
         )
 
 
@@ -176,7 +176,7 @@ def first_alike(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
     around = sums[graph.offsets[1:]] - sums[graph.offsets[:-1]]
     first = firsts[numbers].astype(np.int32)
     if not np.array_equal(around, around[first]):
-        raise ContradictionError(f"{puzzle.name} says that configurations are alike that do not lead to alike ones")
+        raise ContradictionError(f"{puzzle.name} declares configurations as equivalent whose moves are not")
     return first
 
 
@@ -196,7 +196,7 @@ def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
         images = symmetry(keys)
         image = np.minimum(lower_bounds(keys, images), len(keys) - 1).astype(np.int32)
         if not (equal_rows(keys[image], images).all() and keeps_edges(graph, image)):
-            raise ContradictionError(f"{puzzle.name} has a symmetry that does not keep its moves")
+            raise ContradictionError(f"{puzzle.name} has a symmetry that does not preserve moves")
         found.append(image)
     return found
 

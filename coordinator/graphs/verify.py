@@ -46,7 +46,7 @@ class CensusVerifier(Check):
         if self._found.components is not None:
             self._check_components()
         if self.store.state.status == "complete" and self.store.state.digest != census_digest(self.store):
-            self.report.damage("the digest of the run is not that of its census")
+            self.report.damage("the digest of the run does not match its census")
 
     def _check_components(self) -> None:
         self._check_labels()
@@ -67,7 +67,7 @@ class CensusVerifier(Check):
             listed += len(block)
             self.context.tell(Progress(listed, size, headline="listing configurations"))
         if not same or listed != size:
-            self.report.fault(f"the {size} stored configurations are not the {listed} of the puzzle")
+            self.report.fault(f"the run has {size} configurations, expected the {listed} of the puzzle")
 
     def _looked_at(self) -> Iterator[Keys]:
         """Yield the configurations whose moves are derived again."""
@@ -110,7 +110,7 @@ class CensusVerifier(Check):
         least = self._slabs.keys_at(places[[record.component for record in known]])
         for number, record in enumerate(known):
             if record.size != sizes[record.component] or record.representative != key_at(least, number):
-                self.report.damage(f"component {record.component}: its record is not that of its configurations")
+                self.report.damage(f"component {record.component}: its record does not match its configurations")
 
     def _with_members(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Yield components with their configurations, as many in each pass as fit in memory."""
@@ -137,7 +137,7 @@ class CensusVerifier(Check):
             return
         self.report.count("components")
         if not (kinds := self._policy.kinds(record.component, self.control)):
-            self.report.damage(f"component {record.component}: of its pairs only some are stored")
+            self.report.damage(f"component {record.component}: some of its pairs are missing")
             return
         self._check_by_symmetry(record, by_symmetry(self.context, self.store, record.component, kinds))
 
@@ -165,7 +165,7 @@ class CensusVerifier(Check):
         what = f"component {record.component}"
         graph = self._graph_of(members)
         if graph is None or label_components(graph).any():
-            self.report.damage(f"{what} is not one connected component")
+            self.report.damage(f"{what} is not connected")
             return
         if record.diameter is None:
             return
@@ -189,7 +189,7 @@ class CensusVerifier(Check):
             many = len(outermost) if listed else record.periphery
             derived = (int(self._eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
-            self.report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
+            self.report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, but {record} in its record")
         expected = sorted_pairs(farthest_pairs(graph, outermost))
         self._check_pairs(record, pairs, expected, whole=listed or self.puzzle.orbits(members[:1]) is None)
 
@@ -197,11 +197,11 @@ class CensusVerifier(Check):
         """Compare a record and its stored pairs with distances from one configuration per kind."""
         what = f"component {record.component}"
         if found.record != record:
-            self.report.damage(f"{what}: searches find {found.record}, its record says {record}")
+            self.report.damage(f"{what}: searches find {found.record}, but its record has {record}")
         pairs = read_pairs(self.store, record.component)
         right = len(pairs) in (len(found.pairs), record.pair_count)
         if not (right and _as_set(found.pairs) <= _as_set(pairs)):
-            self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not those found anew")
+            self.report.damage(f"{what}: its {len(pairs)} diametral pairs differ from those of a search")
 
     def _check_pairs(self, record: ComponentRecord, pairs: NDArray[np.int64], expected: Vertices, whole: bool) -> None:
         """Check that the stored pairs are the expected ones, or some of them if not the `whole` list is kept."""
@@ -212,7 +212,7 @@ class CensusVerifier(Check):
             right = right and {*map(tuple, pairs.tolist())} <= {*map(tuple, expected.tolist())}
         if not right:
             what = f"component {record.component}"
-            self.report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
+            self.report.damage(f"{what}: its {len(pairs)} diametral pairs differ from the {len(expected)} of a search")
 
     def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
         """Return eccentricities by a search from each: here if few, else on the executor."""

@@ -35,14 +35,14 @@ class EccentricityVerifier(Check):
         keys, component = self._solver.keys, self.store.plan(Belonging).component
         lower, upper = arrays["lower"].astype(np.int32), arrays["upper"].astype(np.int32)
         if len(lower) != len(keys):
-            self.report.damage(f"there are bounds of {len(lower)} eccentricities for {len(keys)} configurations")
+            self.report.damage(f"{len(lower)} eccentricities have bounds, expected {len(keys)}")
             return
         places = self.sample(len(lower), LANES, component).astype(np.int32)
         self.report.count("eccentricities", len(places))
         for place, value in zip(places.tolist(), self._solver.exact(places).tolist(), strict=True):
             if not lower[place] <= value <= upper[place]:
                 known = f"between {lower[place]} and {upper[place]}"
-                self.report.damage(f"the eccentricity of {key_at(keys, place):#x} is {value}, not {known}")
+                self.report.damage(f"the eccentricity of {key_at(keys, place):#x} is {value}, but {known} in the run")
         if (record := recorded_components(self.store).get(component)) is not None:
             self._check_record(record, places, lower, upper)
 
@@ -55,7 +55,9 @@ class EccentricityVerifier(Check):
             expected |= {"centre": int((lower == radius).sum()), "periphery": int((lower == diameter).sum())}
         for name, value in expected.items():
             if getattr(record, name) != value:
-                self.report.damage(f"the record has {name} {getattr(record, name)}, its eccentricities say {value}")
+                self.report.damage(
+                    f"the record has {name} {getattr(record, name)}, but its eccentricities give {value}"
+                )
         pairs = read_pairs(self.store, record.component)
         if not self.report.ok:
             return
@@ -66,6 +68,6 @@ class EccentricityVerifier(Check):
         if record.pair_count is None:
             found = found[(found == stored[0]).all(axis=1)]
         elif record.pair_count != len(stored):
-            self.report.damage(f"there are {len(stored)} pairs, the record has {record.pair_count}")
+            self.report.damage(f"{len(stored)} pairs are stored, but {record.pair_count} in the record")
         if not np.array_equal(found, mine):
-            self.report.damage(f"{len(mine)} diametral pairs are stored where searches find {len(found)}")
+            self.report.damage(f"{len(mine)} diametral pairs are stored, but searches find {len(found)}")

@@ -34,16 +34,16 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     `PuzzleError` if a move scores more than it lowers the reserve.
     """
     if not isinstance(puzzle, Scored):
-        raise UnanswerableError(f"the moves of {puzzle.name} do not score, so it has no best play")
+        raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
     reached = StoredFigures.of(store.state)
     if not reached.exhausted:
-        raise UnanswerableError(f"run {store.directory.name} is not finished, so its best play is not known")
+        raise UnanswerableError(f"run {store.directory.name} is not complete, so its best play is unknown")
     needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
     budget.require(f"the best play among {reached.configurations:,} configurations", needed)
     keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
     play = _best(puzzle, keys[order_of(keys)])
     if (score := puzzle.replay(play.sequence)) != play.score:
-        raise ContradictionError(f"the best play scores {play.score:,}, but by the reference rules it scores {score:,}")
+        raise ContradictionError(f"the best play scores {play.score:,}, but {score:,} by the reference rules")
     return play
 
 
@@ -51,7 +51,7 @@ def _best(puzzle: Scored, keys: Keys) -> Play:
     much, reserves = len(keys) + 1, puzzle.reserves(keys)
     start = int(lower_bounds(keys, puzzle.keys([puzzle.start]))[0])
     if much * int(reserves[start]) >= _MOST_COST:
-        raise UnanswerableError(f"the scores of {puzzle.name} are too large for its best play to be found exactly")
+        raise UnanswerableError(f"the scores of {puzzle.name} are too large for an exact best play")
     found, before = cheapest_paths(*_graph(puzzle, keys, reserves, much), start)
     scores, moves = reserves[start] - reserves - found // much, found % much
     best = int(np.lexsort((moves, -scores))[0])

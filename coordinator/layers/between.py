@@ -60,7 +60,9 @@ def _levels(
         level = merge([context.puzzle.keys([]), *parts], [])
         if not len(level):
             run = store.directory.name
-            raise DamagedError(f"run {run}: layer {nearer} has no way to the layer beside it", Hint("verify", run))
+            raise DamagedError(
+                f"run {run}: no move leads from layer {nearer} to the layer beside it", Hint("verify", run)
+            )
         if not one:
             held += level.nbytes
             context.budget.require("a list of the configurations on all shortest paths", held + level.nbytes)

@@ -101,4 +101,4 @@ def _read(arrays: list[Array], store: RunStore, hosts: int) -> _Derived:
         expanded = read_answer(HostExpanded, arrays[0])
         if len(expanded.sent) == hosts:
             return _Derived(expanded, int(arrays[1][0]), arrays[2])
-    raise PayloadError("the answer of a host is not readable: it has not derived a layer")
+    raise PayloadError("the answer of a host is not readable: it did not derive the layer")

@@ -42,8 +42,8 @@ def _require_total(search: LayeredSearch) -> None:
     total, found = search.total, search.outcome()
     if total is not None and found.exhausted and found.configurations != total:
         raise ContradictionError(
-            f"{search.puzzle.name} reaches {total:,} configurations from any start, this run found "
-            f"{found.configurations:,}: a host was wrong, or the puzzle is"
+            f"this run found {found.configurations:,} configurations, expected {total:,} from any start of "
+            f"{search.puzzle.name}; a host was wrong, or the puzzle is"
         )
 
 
@@ -57,6 +57,6 @@ def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
     flows = [*flows, search.last_flow]
     if None not in flows and total_flow(filter(None, flows)):
         raise ContradictionError(
-            f"not every move that this run found is taken back by another: a host left out some, or "
+            f"some moves of this run are not reversed by another; a host omitted some, or "
             f"{search.puzzle.name} is not undirected"
         )

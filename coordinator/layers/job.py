@@ -40,8 +40,8 @@ class Explore(Job):
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
         if needed > free and not self.store.manifest.plan:
             observer.note(
-                f"all {total:,} configurations will not fit on this disk: at least {needed >> 20:,} MiB are needed, "
-                f"{free >> 20:,} MiB free; the run stops, resumable, when it is full"
+                f"all {total:,} configurations do not fit on this disk: they need at least {needed >> 20:,} MiB, "
+                f"{free >> 20:,} MiB are free; the run stops, resumable, when the disk is full"
             )
         return resources
 

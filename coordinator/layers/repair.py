@@ -27,7 +27,7 @@ def repair_layers(session: Session) -> None:
     _forget_segments(store)
     damaged = {depth: faults for depth in range(store.state.depth + 1) if (faults := list(check_layer(store, depth)))}
     if not damaged:
-        observer.note("no layer is damaged, so there is nothing to mend")
+        observer.note("no layer is damaged; nothing to repair")
     for depth, faults in damaged.items():
         observer.note(f"{faults[0]}; computing layer {depth} again")
         _replace_layer(store, depth, _derive(session, depth), session.puzzle)
@@ -40,7 +40,7 @@ def _forget_partial(session: Session) -> None:
     """Erase a partial layer, so that it is begun again."""
     store = session.store
     if store.names(META, PARTIAL_KEY):
-        session.observer.note(f"beginning layer {store.state.depth + 1} anew")
+        session.observer.note(f"restarting layer {store.state.depth + 1}")
         store.erase(META, PARTIAL_KEY)
         store.erase(BLOCKS, number_key(store.state.depth + 1))
         store.commit(store.state)
@@ -91,8 +91,8 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
     if expected not in (None, record.digest):
         store.discard_staged()
         raise DamagedError(
-            f"run {store.directory.name}: layer {depth} computed again has the digest {record.digest}, "
-            f"its record says {expected}; start a new run"
+            f"run {store.directory.name}: recomputed layer {depth} has the digest {record.digest}, expected "
+            f"{expected} as in its record; start a new run"
         )
     store.erase(BLOCKS, number_key(depth))
     store.commit(store.state)

@@ -52,7 +52,7 @@ class LayersVerifier(Check):
     def check(self) -> None:
         self._deepest = self.store.state.depth
         if self._deepest >= 0 and ints(self.store.layer(0)) != [self.puzzle.start]:
-            self.report.fault("layer 0 is not the start alone")
+            self.report.fault("layer 0 is not just the start")
         with ExitStack() as stack:
             self._passed: PassedLayers | None = None
             if self.full and not self.puzzle.undirected:
@@ -110,7 +110,7 @@ class LayersVerifier(Check):
                 said = f"layer {each.depth}: its hosts derive other configurations from layer {each.depth - 1}"
                 self.report.fault(said)
         if remade and self.puzzle.undirected and flow % (1 << 64):
-            self.report.mistake("not every move is taken back by another; say undirected = False")
+            self.report.mistake("some moves are not reversed by another; set undirected = False")
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
         if self.full:
@@ -190,7 +190,7 @@ class LayersVerifier(Check):
     def _report_one_way(self, said: str, key: Key, successor: Key) -> None:
         """Report a move without its inverse, a mistake of the puzzle: of its kernel, or of `undirected`."""
         wrong = disagreement_among(self.puzzle, (key, successor))
-        self.report.mistake(wrong or f"{said}; say undirected = False")
+        self.report.mistake(wrong or f"{said}; set undirected = False")
 
     def _look_back(self, depth: Depth) -> None:
         """For a directed puzzle, check that each key of a layer has a predecessor in the layer before.
@@ -236,10 +236,10 @@ class LayersVerifier(Check):
         records = self.store.layer_records()
         state, found = self.store.state, SearchFigures.of(self.store.state)
         if (total := sum(record.size for record in records)) != found.configurations:
-            self.report.fault(f"the state counts {found.configurations} configurations, the layers have {total}")
+            self.report.fault(f"the layers have {total} configurations, but {found.configurations} in the state")
         for record in records:
             if (goals := self.audited[record.depth].goals) != record.goals:
-                self.report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
+                self.report.fault(f"layer {record.depth} has {goals} goals, but {record.goals} in its record")
         self._check_nearest_goal(records)
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
             # A repair makes it that of the layers, whatever they are.
@@ -249,4 +249,4 @@ class LayersVerifier(Check):
     def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
         nearest = next((record.depth for record in records if record.goals), None)
         if nearest != (said := SearchFigures.of(self.store.state).goal_depth):
-            self.report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
+            self.report.fault(f"the nearest goal is in layer {nearest}, but {said} in the state")

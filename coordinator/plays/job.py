@@ -41,7 +41,7 @@ class Optimise(Optimisation):
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         puzzle = spec.build()
         if not isinstance(puzzle, Scored):
-            raise PuzzleError(f"{puzzle.name} has no plays to score")
+            raise PuzzleError(f"{puzzle.name} has no scored moves")
         OptimisePlan(**plan).check(puzzle)
         return puzzle
 
@@ -53,7 +53,7 @@ class Optimise(Optimisation):
         try:
             read_arrays(self.store)
         except DamagedError as error:
-            session.observer.note(f"{error}; the beam begins anew")
+            session.observer.note(f"{error}; the beam restarts")
             stage_arrays(self.store, {})
         super().repair(session)
 
@@ -63,17 +63,15 @@ class Optimise(Optimisation):
         check.report.count("moves", best.moves)
         score = self.puzzle.replay(best.sequence, self.plan.board)
         if score != best.score:
-            check.report.fault(
-                f"the best play is said to score {best.score:,}, by the reference rules it scores {score:,}"
-            )
+            check.report.fault(f"the score of the best play is {best.score:,}, but {score:,} by the reference rules")
         said = OptimiseFigures.of(self.store.state)
         if (said.score, said.moves) != (best.score, best.moves):
             check.report.fault(
-                f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
+                f"the best play has score {best.score:,}, but {said.score:,} in {said.moves:,} moves in the state"
             )
         # An older run may have a weaker bound.
         if said.bound is not None and said.bound < (bound := self.puzzle.bound(self.plan.board)):
-            check.report.fault(f"the state says that no play scores more than {said.bound:,}, proved is {bound:,}")
+            check.report.fault(f"the bound of all scores is {bound:,}, but {said.bound:,} in the state")
         read_arrays(self.store)
 
     def best_play(self, budget: Budget) -> Play:

@@ -97,7 +97,7 @@ class Optimisation(RowsJob):
             self.commit()
             self._bound = self.puzzle.bound(self.plan.board)
         if self._bound < self._best.score:
-            raise TaskError(f"a play scores {self._best.score:,}, and the bound of all of them is {self._bound:,}")
+            raise TaskError(f"a play scores {self._best.score:,}, above the bound of all scores, {self._bound:,}")
 
     def _goes_on(self, number: int) -> bool:
         if self.most is not None:
@@ -224,7 +224,7 @@ class Optimisation(RowsJob):
             self._unfinished = beam.tried
             return arrays["taken"].tolist(), int(arrays["widest"][0])
         except (DamagedError, KeyError, ValueError) as error:
-            self.session.observer.note(f"beam {number + 1} begins anew: {error}")
+            self.session.observer.note(f"beam {number + 1} restarts: {error}")
             return [], 0
 
     def _keep_beam(self, beam: Beam, number: int, taken: list[int], widest: int, at_once: bool = False) -> None:

@@ -45,13 +45,17 @@ class OptimisePlan:
             require_within("width", self.width, 1, MOST_SEED)
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
-            raise PuzzleError(f"there is no strategy {self.strategy!r}", Hint("give", "strategy", "|".join(strategies)))
+            raise PuzzleError(f"unknown strategy {self.strategy!r}", Hint("give", "strategy", "|".join(strategies)))
         if self.width is not None and self.strategy != BEAM:
-            raise PuzzleError("only beams have a width", Hint("leave out", "width"), Hint("leave out", "strategy"))
+            raise PuzzleError(
+                "width applies to strategy beam only", Hint("leave out", "width"), Hint("leave out", "strategy")
+            )
         if self.price < 0:
-            raise PuzzleError(f"a price of {self.price} is below 0", Hint("give", "price", "0.5"))
+            raise PuzzleError(f"price {self.price} is below 0", Hint("give", "price", "0.5"))
         if (self.price, self.rising) != (PRICE, False) and self.strategy != BEAM:
-            raise PuzzleError("only beams have a price", Hint("leave out", "price"), Hint("leave out", "strategy"))
+            raise PuzzleError(
+                "price applies to strategy beam only", Hint("leave out", "price"), Hint("leave out", "strategy")
+            )
         puzzle.arena(self.board)
 
 
@@ -62,7 +66,7 @@ def optimised(
     kind = puzzle_class(spec.name, spec.digest)
     if not issubclass(kind, Scored):
         known = names_of(lambda kind: issubclass(kind, Scored))
-        raise PuzzleError(f"{spec.name} has no plays to score; {known} has")
+        raise PuzzleError(f"{spec.name} has no scored moves; puzzles with scores: {known}")
     board = None
     if kind.large_boards and spec.start is not None:
         board, spec = kind.tidy_board(spec.start), PuzzleSpec(spec.name, spec.options, digest=spec.digest)
@@ -131,7 +135,7 @@ def require_width(width: int, most: int, memory: int) -> None:
     """Raise `OverBudgetError` for a width that does not fit."""
     if width > most:
         raise OverBudgetError(
-            f"a beam of width {width:,} does not fit {memory >> 20:,} MB of memory",
+            f"a beam of width {width:,} does not fit in {memory >> 20:,} MB of memory",
             Hint("raise", "memory"),
             Hint("give", "width", f"{most}"),
         )

@@ -52,12 +52,12 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK_SECONDS)
     if child.returncode == _HELD:
-        raise RunHeldError(f"run {directory.name} is driven by another process")
+        raise RunHeldError(f"run {directory.name} is held by another process")
     with Ledger(directory) as ledger:
         state = ledger.state
     if state.status == "running":
         how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
-        raise TaskError(f"the process that ran the puzzle ended {how} in the midst of the work")
+        raise TaskError(f"the process of the run ended {how} before its work was done")
     return state
 
 

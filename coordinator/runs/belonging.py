@@ -69,7 +69,7 @@ def require_base(plan: Mapping[str, Any], *others: str) -> None:
     """Raise `PuzzleError` unless the plan names a base run and has exactly the `others` besides."""
     base = plan.get("base")
     if set(plan) != {"base", "base_digest", *others} or not isinstance(base, str) or Path(base).name != base:
-        raise PuzzleError(f"such a run belongs to another, which is named in base and base_digest, not {plan}")
+        raise PuzzleError(f"the plan {plan} lacks base and base_digest, which name the run that this one belongs to")
 
 
 def open_base(store: RunStore, redis: str | None) -> RunStore:
@@ -82,5 +82,5 @@ def open_base(store: RunStore, redis: str | None) -> RunStore:
     if base.state.digest != plan.base_digest or base.state.status != "complete":
         base.close()
         run = store.directory.name
-        raise MismatchError(f"run {run} belongs to another run {plan.base} than is there now", Hint("delete", run))
+        raise MismatchError(f"run {run} belongs to an earlier run called {plan.base}", Hint("delete", run))
     return base

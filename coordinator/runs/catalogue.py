@@ -110,7 +110,7 @@ def new_run_name(data: Path, puzzle: str) -> str:
 def free_name(data: Path, name: str) -> str:
     """Return a name chosen by the user if it is valid and free; else raise `RunError` or `NameTakenError`."""
     if _NAME.fullmatch(name) is None or name == LAST:
-        raise RunError(f"no run can be called {name!r}: take letters, digits, - and _, up to 64, and not {LAST!r}")
+        raise RunError(f"{name!r} is not a valid run name; use up to 64 letters, digits, - and _, and not {LAST!r}")
     if (data / name).exists():
         raise NameTakenError(name)
     return name
@@ -132,7 +132,7 @@ def find_run(data: Path, name: str) -> Path:
         near = did_you_mean(name, [*(run.name for run in runs), LAST])
         raise UnknownRunError(f"there is no run {name!r} in {data}{near}", Hint("runs"))
     if len(found) > 1:
-        raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
+        raise UnknownRunError(f"{name!r} is ambiguous: {', '.join(run.name for run in found)}; type more of the name")
     return found[0]
 
 
@@ -244,7 +244,7 @@ def _lock_after_its_driver(directory: Path) -> lock.RunLock:
             if time.monotonic() > until:
                 who = lock.describe_holder(lock.holder_of(directory) or {})
                 raise RunError(
-                    f"run {directory.name} is asked to stop, but {who} has not left yet", Hint("status", directory.name)
+                    f"run {directory.name} is still held by {who}, who was told to stop", Hint("status", directory.name)
                 ) from None
         time.sleep(_LOOK_SECONDS)
 

@@ -61,7 +61,7 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
             store.commit(store.state)
         control.check()
     if digest_text(lanes) != record.digest:
-        raise ContradictionError(f"layer {depth}: what its hosts give has another digest than what they made")
+        raise ContradictionError(f"layer {depth} from its hosts has another digest than when they made it")
     store.stage_layer(replace(record, stored_bytes=stored, index=index, hosted=False))
     # Blocks that were split since the layer was made take more.
     store.commit(replace(store.state, stored_bytes=store.state.stored_bytes + stored - record.stored_bytes))

@@ -140,8 +140,8 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     ):
         if pinned != here:
             raise MismatchError(
-                f"run {manifest.run} was begun with another puzzle: {what} was {pinned}, here it is {here}; "
-                "use the Hakoiri that began it, or start a new run"
+                f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
+                "use the Hakoiri that made it, or start a new run"
             )
     return puzzle, spec
 
@@ -180,5 +180,6 @@ def _require(manifest: Manifest, given: Mapping[str, tuple[Any, Any]]) -> None:
     for name, (pinned, wanted) in given.items():
         if pinned != wanted:
             raise MismatchError(
-                f"run {manifest.run} has {name} {pinned}, the resume names {wanted}; leave that out, or start a new run"
+                f"run {manifest.run} has {name} {pinned}, and cannot resume with {wanted}; leave that "
+                "out, or start a new run"
             )

@@ -34,7 +34,7 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
         connection = connect(redis)
         if not kept and host not in (living := living_hosts(connection)):
             known = f"; the living hosts are {', '.join(sorted(living))}" if living else "; no host lives"
-            raise RunError(f"host {host} is not known: it keeps no run, and does not live{known}")
+            raise RunError(f"unknown host {host}: it keeps no run and is not running{known}")
         drain_host(connection, host)
 
 
@@ -54,7 +54,7 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
                 _drain(store, host, redis, control, observer)
         except RunHeldError:
             if not told:
-                observer.note(f"run {directory.name} is being made: its ranges move before its next layer")
+                observer.note(f"run {directory.name} is in progress; its ranges move before its next layer")
                 told = True
             time.sleep(_PAUSE_SECONDS)
 

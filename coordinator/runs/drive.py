@@ -67,7 +67,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     lost = store.state.lost_sessions + 1 if store.state.status == "running" else 0
     if lost:
         observer.note(
-            "the last session of this run ended without a reason; if the system had no memory left, set a limit",
+            "the last session of this run ended without a reason; if the system ran out of memory, set a limit",
             Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
@@ -98,13 +98,14 @@ def _require_hosts(job: Job, resources: Resources) -> None:
     if not copies and (resources.hosts is None or resources.hosts < 0):
         return
     if resources.hosts == -1:
-        raise PuzzleError("without hosts there are no copies", Hint("give", "copies", "1"))
+        raise PuzzleError("copies need hosts", Hint("give", "copies", "1"))
     if not job.by_hosts(job.puzzle):
         raise PuzzleError(
-            "hosts keep explorations, and goal distances where moves are known backwards", Hint("leave out", "hosts")
+            "hosts can keep explorations, and goal distances of puzzles with backward moves, but not this run",
+            Hint("leave out", "hosts"),
         )
     if resources.redis is None:
-        raise PuzzleError("hosts are asked over Redis", Hint("change", "redis"))
+        raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
 
 
 def _work(job: Job, session: Session) -> None:

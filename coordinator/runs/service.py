@@ -110,7 +110,7 @@ def _drive_one(
     """Drive one run; return its status, `HELD` if another process holds it, or ``"error"``."""
     if holder_of(directory) is not None:
         return HELD
-    report(f"run {directory.name}: taken up")
+    report(f"run {directory.name}: started")
     try:
         if (lost := _lost_sessions(directory)) > _MOST_LOST:
             _give_up(directory, lost)

@@ -148,7 +148,7 @@ class Job(ABC):
 
         By default that is everything the run has found.
         """
-        session.observer.note(f"{error}: the run begins again, without it")
+        session.observer.note(f"{error}; the run restarts without it")
         store = session.store
         store.erase_results()
         Spill(store.directory, store.layout, 0).clear()
@@ -177,7 +177,7 @@ class Job(ABC):
 
     def best_play(self, budget: Budget) -> Play:
         """Return the best play known; `UnanswerableError` if there are none, `OverBudgetError` if out of memory."""
-        raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.kind}: no plays")
+        raise UnanswerableError(f"run {self.store.manifest.run} of kind {self.store.manifest.kind} has no plays")
 
     def questions(self) -> list[str]:
         """Return what the complete run answers: ``path``, ``diameter``, ``strong components``, ``solutions``."""

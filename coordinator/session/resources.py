@@ -59,7 +59,7 @@ class Budget:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
         if needed > self.memory:
             raise OverBudgetError(
-                f"{what} needs {needed:,} bytes of memory, {self.memory:,} are allowed",
+                f"{what} needs {needed:,} bytes of memory, above the limit of {self.memory:,}",
                 Hint("give", "memory", f"{(needed * 5 // 4 >> 20) + 1}MB"),
             )
 
@@ -99,7 +99,7 @@ class Resources:
         if self.deadline is not None:
             require_seconds(self.deadline)
         if self.audit is not None and not 0 <= self.audit <= 1:
-            raise PuzzleError(f"audit {self.audit} is not a share: from 0 to 1")
+            raise PuzzleError(f"audit {self.audit} is not a share from 0 to 1")
 
     def lasting(self) -> dict[str, Any]:
         """Return the settings that the manifest stores for later sessions.

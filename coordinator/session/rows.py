@@ -115,5 +115,5 @@ def fit_threads(resources: Resources, needed: int, what: str, observer: Observer
     wanted = resources.workers or len(usable_cores())
     threads = max(1, min(wanted, resources.budget().memory // needed))
     if threads < wanted:
-        observer.note(f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB{what}", *less)
+        observer.note(f"using {threads} of {wanted} threads, because each may need {needed >> 20:,} MB{what}", *less)
     return replace(resources, workers=threads)

@@ -39,4 +39,4 @@ def report_wrong_moves(session: Session) -> NoReturn:
             raise stray_move(puzzle, key_at(keys, sources[place]), key_at(targets, place), size)
         if puzzle.undirected:
             check_way_back(puzzle, keys[sources], targets)
-    raise ContradictionError(f"{puzzle.name}: its moves were others when they were looked at again")
+    raise ContradictionError(f"{puzzle.name}: the same configuration had other moves before")

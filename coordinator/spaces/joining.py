@@ -67,7 +67,7 @@ def require_places(size: int) -> None:
     """Raise `UnanswerableError` if there are more configurations than places."""
     if size > _MOST:
         raise UnanswerableError(
-            f"the components of {_MOST:,} configurations at most can be counted, and there are {size:,} or more",
+            f"the space has {size:,} configurations or more, above the limit of {_MOST:,} for components",
             Hint("leave out", "whole"),
         )
 

@@ -16,9 +16,7 @@ def check_wanted(text: str) -> None:
     """Raise `PuzzleError` unless `text` is a valid selection."""
     kind, _, number = text.partition("=")
     if text not in (ALL, NONE) and not (kind in ("largest", "below") and number.isdecimal()):
-        raise PuzzleError(
-            f"diameters are of all components, of largest=K or of those below=N, or {NONE}, not of {text!r}"
-        )
+        raise PuzzleError(f"diameters {text!r} is malformed; expected {ALL}, {NONE}, largest=K or below=N")
 
 
 def wanted_of(text: str, sizes: Sizes) -> range:

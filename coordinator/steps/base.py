@@ -29,7 +29,7 @@ def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None
     there, here = Keepers.of(base, keepers.pool).range_map, keepers.range_map
     if [there.hosts[owner] for owner in there.owners] != [here.hosts[owner] for owner in here.owners]:
         raise MovedError(there)
-    raise HostLostError(f"hosts do not have all of run {base.directory.name}")
+    raise HostLostError(f"some layers of run {base.directory.name} are at no host")
 
 
 def _sum(digests: Iterable[str]) -> tuple[int, int]:

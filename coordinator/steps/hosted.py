@@ -187,7 +187,7 @@ class Hosting:
             if self._round > 1 or not all(answer.finished for answer in told.values()):
                 self._keep(depth, told, expanded)
         if (found := sum(answer.size for answer in told.values())) != expanded:
-            raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, its hosts have {found:,}")
+            raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, but {found:,} at its hosts")
         answers = self._ask("host-merge", depth, told)
         merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
         lanes, parts = NOTHING, list(merged.values())
@@ -210,7 +210,7 @@ class Hosting:
             return {}
         told = self._told("host-back", depth)
         if lost := [host for host, answer in told.items() if answer.round != self._round]:
-            self._session.observer.note(f"{', '.join(lost)} cannot go back: layer {depth} is begun anew")
+            self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
             # IMPORTANT: before any host begins, or rounds of two beginnings could be taken for those of one.
             self._store.erase(META, ROUND_KEY)
             self._session.commit(self._store.state)
@@ -240,7 +240,7 @@ class Hosting:
         """What all hosts say that are to expand, or go back."""
         told = {host: read_answer(HostExpanded, arrays[0]) for host, arrays in self._ask(task, depth, {}).items()}
         if any(len(answer.sent) != len(told) for answer in told.values()):
-            raise PayloadError("the answer of a host is not readable: it knows other hosts")
+            raise PayloadError("the answer of a host is not readable: it names unknown hosts")
         return told
 
     def _ask(self, task: str, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, list[Array]]:

@@ -80,7 +80,8 @@ def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
         puzzle.check_key(successor)
     except Exception as error:
         raise PuzzleError(
-            f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, no configuration: {error}"
+            f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, which is "
+            f"not a configuration: {error}"
         ) from error
 
 
@@ -99,6 +100,6 @@ def check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:
             raise PuzzleError(said)
         key, successor = (describe_key(puzzle, each) for each in ends)
         raise ContradictionError(
-            f"{puzzle.name} says that every move can be taken back, but {key} leads to {successor}, "
-            "which does not lead back; say undirected = False"
+            f"{puzzle.name} is declared undirected, but {key} leads to {successor}, "
+            "which does not lead back; set undirected = False"
         )

@@ -84,13 +84,13 @@ class Moving:
         ask = partial(self._keepers.ask, "host-cut", depth, {host: {"pieces": [*pieces]} for host in range_map.hosts})
         answers = [arrays for (arrays,) in self._keepers.pool.insist("the cutting of ranges", ask).values()]
         if not all(layout.holds(keys) for keys in answers):
-            raise PayloadError("the answer of a host is not readable: it cuts ranges at no keys")
+            raise PayloadError("the answer of a host is not readable: the bounds of its ranges are not keys")
         before = Partition.unpack(range_map.partition, layout).cuts
         after = Partition(layout, tuple(sorted({*before, *chain.from_iterable(map(ints, answers))})))
         found = [bisect_left(after.cuts, cut) + 1 for cut in before]
         there = [end - begin for begin, end in pairwise([0, *found, after.ranges])]
         if any(count > most for count, most in zip(there, pieces, strict=True)):
-            raise PayloadError("the answer of a host is not readable: it cuts ranges in too many pieces")
+            raise PayloadError("the answer of a host is not readable: its ranges have too many pieces")
         if after.ranges > len(there):
             self._note(f"cutting {_ranges([n for n, count in enumerate(there) if count > 1])}, too large for a host")
             self._record(range_map.cut(after.packed, there))
@@ -106,7 +106,7 @@ class Moving:
     def follow(self, other: RangeMap) -> None:
         """Have ranges, and copies, move to where another run with the same ranges has them."""
         range_map = self._keepers.range_map
-        self._note("moving ranges to where those of the other run are")
+        self._note("moving ranges to the hosts of the run that this one belongs to")
         joined = range_map.joined_by([host for host in other.hosts if host not in range_map.hosts])
         at = [joined.hosts.index(host) for host in other.hosts]
         targets = [
@@ -130,7 +130,7 @@ class Moving:
         try:
             self._keepers.let_go([host])
         except (HostGoneError, HostLostError) as away:
-            self._note(f"{away}: what it has of the run stays there")
+            self._note(f"{away}; its layers of the run stay there")
             self._record(replace(self._keepers.range_map, left=[*self._keepers.range_map.left, host]))
 
     def let_go(self, hosts: Sequence[str]) -> None:
@@ -191,7 +191,7 @@ class Moving:
             answers = self._keepers.ask("host-send", last, dict.fromkeys(hosts, fields))
             told = {host: read_answer(HostSent, arrays[0]).sent for host, arrays in answers.items()}
             if any(len(sent) != len(hosts) for sent in told.values()):
-                raise PayloadError("the answer of a host is not readable: it knows other hosts")
+                raise PayloadError("the answer of a host is not readable: it names unknown hosts")
             awaited = {host: {"expected": [told[other][n] for other in hosts]} for n, host in enumerate(hosts)}
             self._keepers.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
 
@@ -210,7 +210,7 @@ class Moving:
         sizes, lanes = np.zeros(last - first + 1, dtype=np.uint64), [NOTHING] * (last - first + 1)
         for host, arrays in answers.items():
             if [array.shape for array in arrays] != [(len(lanes), 3)] or arrays[0].dtype != np.uint64:
-                raise PayloadError(f"the answer of host {host} is not readable: it has other layers")
+                raise PayloadError(f"the answer of host {host} is not readable: its layers do not match")
             sizes += arrays[0][:, 0]
             parts = [(int(one), int(two)) for _, one, two in arrays[0]]
             lanes = [add_lanes(*each) for each in zip(lanes, parts, strict=True)]
@@ -222,8 +222,8 @@ class Moving:
 def _require_same(record: LayerRecord, size: int, digest: str) -> None:
     if record.hosted and (record.size, record.digest) != (size, digest):
         raise ContradictionError(
-            f"layer {record.depth} has {record.size:,} configurations and digest {record.digest}, its hosts have "
-            f"{size:,} and {digest}"
+            f"layer {record.depth} has {record.size:,} configurations and digest {record.digest}, but "
+            f"{size:,} and {digest} at its hosts"
         )
 
 

@@ -39,7 +39,10 @@ class Subtrees(Job):
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         asked = {**dict.fromkeys(plan, True), "start": spec.start is not None}
         for option in (name for name, given in asked.items() if given):
-            raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Hint("leave out", option))
+            raise PuzzleError(
+                f"{spec.name} counts every solution from the empty figure, so it has no start",
+                Hint("leave out", option),
+            )
         return spec.build()
 
     def work(self, session: Session) -> None:

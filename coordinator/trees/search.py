@@ -47,7 +47,7 @@ class TreeSearch:
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._tuning = session, session.store, session.context.tuning
         if not isinstance(session.puzzle, Placements):
-            raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
+            raise ContradictionError(f"{session.puzzle.name} is not a tree; start a new run")
         self._puzzle = session.puzzle
         self._state = self._store.state
         self._found = TreeFigures.of(self._state)
@@ -98,7 +98,7 @@ class TreeSearch:
             if not len(following):
                 break
             if not is_increasing(following):
-                raise ContradictionError(f"{self._puzzle.name}: level {self._state.depth + 1} has a placing twice")
+                raise ContradictionError(f"{self._puzzle.name}: level {self._state.depth + 1} has a duplicate")
             self._add(following)
             keys = following
         return keys

@@ -49,19 +49,21 @@ class TreeVerifier(Check):
     def _check_layers(self, cutting: subtrees.Cutting) -> None:
         start = self.puzzle.start
         if ints(self.store.layer(0)) != [start]:
-            self.report.fault("layer 0 is not the start alone")
+            self.report.fault("layer 0 is not just the start")
         for depth in self.each(range(1, cutting.depth + 1), "layers derived again"):
             before, keys = self.store.layer(depth - 1), self.store.layer(depth)
             if not np.array_equal(sort_keys(self.puzzle.expand(before).successors), keys):
-                self.report.fault(f"layer {depth} is not what layer {depth - 1} leads to")
+                self.report.fault(f"layer {depth} does not follow from layer {depth - 1}")
             there = set(ints(keys))
             sampled = self._sampled(before, depth)
             for key, successors in zip(ints(sampled), self._successors_of(sampled), strict=True):
                 self.report.count("prefixes")
                 if strays := successors - there:
-                    self.report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
+                    self.report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is missing")
         if (size := len(self.store.layer(cutting.depth))) != cutting.prefixes:
-            self.report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
+            self.report.fault(
+                f"the chunks have {cutting.prefixes} prefixes, expected the {size} of layer {cutting.depth}"
+            )
 
     def _readable_records(self) -> Iterator[tuple[int, subtrees.ChunkRecord]]:
         for chunk in subtrees.finished_chunks(self.store):
@@ -89,12 +91,12 @@ class TreeVerifier(Check):
                 wrong(f"the state counts {said} {what}, the chunks have {derived}")
         if state.status == "complete":
             if len(records) != cutting.chunks:
-                self.report.fault(f"{len(records)} of {cutting.chunks} chunks are there of a complete run")
+                self.report.fault(f"{len(records)} of {cutting.chunks} chunks of a complete run are stored")
             lanes = NOTHING
             for record in records.values():
                 lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
             if state.digest != tree_digest(sums[0], sums[1], sums[2], lanes):
-                self.report.fault("the digest of the run is not that of its chunks")
+                self.report.fault("the digest of the run does not match its chunks")
         return len(self.report.faults) == before
 
     def _check_chunks(self, roots: list[Keys], records: dict[int, subtrees.ChunkRecord], everything: bool) -> None:
@@ -106,7 +108,7 @@ class TreeVerifier(Check):
             found = _result(self.puzzle.count_subtrees(roots[chunk]))
             if found != records[chunk].result or len(roots[chunk]) != records[chunk].prefixes:
                 self.report.fault(
-                    f"chunk {chunk}: counted again {_words(found)}, its record says {_words(records[chunk].result)}"
+                    f"chunk {chunk}: recounted {_words(found)}, but {_words(records[chunk].result)} in its record"
                 )
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
@@ -122,7 +124,7 @@ class TreeVerifier(Check):
             plain = _result(self.puzzle.reference_counts(ints(keys)[0]))
             if plain != _result(counted):
                 self.report.mistake(
-                    f"below {ints(keys)[0]:#x} the reference rules find {_words(plain)}, the kernel differs"
+                    f"the subtree of {ints(keys)[0]:#x} has {_words(plain)} by the reference rules, the kernel differs"
                 )
 
     def _small_subtree(self, keys: Keys) -> tuple[Keys, SubtreeCounts]:
@@ -141,7 +143,7 @@ class TreeVerifier(Check):
                 for record in records.values():
                     lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
                 if lanes_of(keys) != lanes or len(keys) != orbits:
-                    self.report.fault(f"layer {cutting.depth + 1} does not hold the solutions that the chunks found")
+                    self.report.fault(f"layer {cutting.depth + 1} differs from the solutions of the chunks")
                 self._check_each(keys)
             return
         for chunk, record in records.items():
@@ -150,18 +152,18 @@ class TreeVerifier(Check):
             blocks = list(self.store.blocks(chunk, database=FOUND))
             keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
             if lanes_of(keys) != (record.lane_0, record.lane_1) or len(keys) != record.orbits:
-                self.report.fault(f"chunk {chunk}: the solutions kept are not those of its record")
+                self.report.fault(f"chunk {chunk}: the stored solutions do not match its record")
             self._check_each(keys)
 
     def _check_each(self, keys: Keys) -> None:
         for key, magic in zip(ints(keys), self.puzzle.is_goal(keys).tolist(), strict=True):
             if not magic:
-                self.report.fault(f"{key:#x} is kept and no solution")
+                self.report.fault(f"stored {key:#x} is not a solution")
         for key in ints(self._sampled(keys, 0)):
             self.control.check()
             self.report.count("solutions")
             if self.puzzle.images(key)[0] != key:
-                self.report.fault(f"{key:#x} is kept and not the least of its images")
+                self.report.fault(f"stored {key:#x} is not the least of its images")
 
     def _sampled(self, keys: Keys, salt: int) -> Keys:
         return keys[self.sample(len(keys), _SAMPLE, salt)]

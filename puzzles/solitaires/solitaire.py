@@ -209,7 +209,7 @@ class Solitaire(Dealt, Reversible):
                 if sorted(told) == sorted([self.word(card), holes.get(blank, BLANK)][: self.words_of_move])
             ]
             if len(fitting) != 1:
-                wrong = "is against the rules" if not fitting else "may mean several holes"
+                wrong = "is not a legal move" if not fitting else "fits several holes"
                 raise ConfigurationError(f"move {len(found) + 1}, {' '.join(told)[:40]}, {wrong}")
             ((card, blank),) = fitting
             if blank in holes:

@@ -190,7 +190,7 @@ class Environment:
         self._file.read(1, 1)
         with self._handle.begin() as transaction:
             if (snapshot := self._file.snapshot(transaction.id())) is None:
-                raise PageError("its last transaction is on no meta page")
+                raise PageError("no meta page holds its last transaction")
             return take(snapshot)
 
     def _read_beside(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
@@ -209,7 +209,7 @@ class Environment:
                 continue
             if self._file.newest() is snapshot:
                 return found
-        raise StorageError(f"run {self.directory.name} is written to faster than it can be read; try again")
+        raise StorageError(f"run {self.directory.name} changed too often while it was read; try again")
 
     def _check_before_writing(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]]) -> int:
         """Check all pages that LMDB will rely on; return the number of large values that will be replaced.
@@ -241,8 +241,8 @@ def _open(directory: Path, durable: bool) -> lmdb.Environment:
         environment = lmdb.open(str(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False)
     except lmdb.MemoryError as error:
         raise AddressSpaceError(
-            f"no run can be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take no memory, and this "
-            "process may not have so many; lift its limit with 'ulimit -v unlimited'"
+            f"no run can be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of address space (not memory), above the "
+            "limit of this process; lift it with 'ulimit -v unlimited'"
         ) from error
     # Without this, readers killed by an earlier version would keep old pages from being used again.
     environment.reader_check()

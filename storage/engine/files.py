@@ -62,14 +62,14 @@ def naming(target: Path) -> Iterator[None]:
     except StorageError:
         raise
     except OSError as error:
-        raise NotWritableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+        raise NotWritableError(f"cannot write {target}: {error.strerror or error}; choose another file") from error
 
 
 def require_place(target: Path) -> None:
     """Raise `NotWritableError` if a file clearly cannot be written, before the work that would fill it."""
-    why = "it is a directory" if target.is_dir() else "its directory is not there"
+    why = "it is a directory" if target.is_dir() else "its directory does not exist"
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise NotWritableError(f"cannot write {target}: {why}; name another file")
+        raise NotWritableError(f"cannot write {target}: {why}; choose another file")
 
 
 def flush(path: Path) -> None:

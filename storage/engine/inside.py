@@ -110,4 +110,4 @@ def _require_file(found: os.stat_result, directory: Path, name: str, flags: int)
 
 def _strange(directory: Path, name: str, what: str) -> DamagedError:
     kind = f"is not a plain {what} of its own"
-    return DamagedError(f"run {directory.name}: {name!r} in its directory {kind}, so it is not opened; remove it")
+    return DamagedError(f"run {directory.name}: {name!r} in its directory {kind}; remove it")

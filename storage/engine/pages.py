@@ -109,7 +109,7 @@ class DataFile:
             self.page_size = _PAGE_SIZES[0]
             self.page_size = self._meta(0).page_size
             if self._meta(1).page_size != self.page_size:
-                raise PageError("its two meta pages differ")
+                raise PageError("the two meta pages differ")
         except BaseException:
             self.close()
             raise
@@ -128,7 +128,7 @@ class DataFile:
         """Return the first `count` bytes from page number `page` on."""
         begin = page * self.page_size
         if begin + count > os.fstat(self._file).st_size:
-            raise PageError(f"page {page} is missing, so it is truncated or overwritten")
+            raise PageError(f"page {page} is missing; the file is truncated or overwritten")
         return os.pread(self._file, count, begin)
 
     def newest(self) -> "Snapshot":
@@ -161,7 +161,7 @@ class DataFile:
 def _meta_of(number: int, raw: bytes) -> _Meta:
     _, _, kind, _, magic, version, _, _, free, main, last_page, transaction = _META_HEAD.unpack(raw)
     if (kind, magic, version) != (_META, _MAGIC, _VERSION):
-        raise PageError(f"page {number} is no meta page")
+        raise PageError(f"page {number} is not a meta page")
     size, *_ = _RECORD.unpack(free)
     if size not in _PAGE_SIZES or not 0 < last_page < MAP_BYTES // size:
         raise PageError(f"meta page {number} is damaged")
@@ -187,7 +187,7 @@ class Snapshot:
             if page.names[node] == database:
                 return self._named(page, node)
             break
-        raise PageError(f"it has no {database.decode()}")
+        raise PageError(f"database {database.decode()} is missing")
 
     def names(self, tree: Tree, begin: bytes = b"") -> Iterator[bytes]:
         """Return the names from `begin` on, in order."""
@@ -213,9 +213,9 @@ class Snapshot:
             used += count
             falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))
             if len(numbers) != count or not falling:
-                raise PageError("its list of free pages is damaged")
+                raise PageError("the list of free pages is damaged")
         if used > last + 1:
-            raise PageError(f"{used} of its {last + 1} pages are used or free")
+            raise PageError(f"{used} of {last + 1} pages are accounted for as used or free")
 
     def _walk(self, place: Place, begin: bytes = b"") -> Iterator[tuple[_Page, int]]:
         if not place.levels:
@@ -250,7 +250,7 @@ class Snapshot:
             page = self._pages[wanted] = self._read_page(*wanted, place.ordered)
         names = page.names if place.levels == 1 else page.names[1:]
         if place.ordered and names and (names[0] < place.low or (place.high is not None and names[-1] >= place.high)):
-            raise PageError(f"page {place.number} is in the place of another")
+            raise PageError(f"page {place.number} is in the wrong place")
         return page
 
     def _read_page(self, number: int, kind: int, ordered: bool) -> _Page:
@@ -268,7 +268,7 @@ class Snapshot:
             raise PageError(f"page {number} is damaged: {error}") from error
         names = page.names[kind == _BRANCH :]
         if ordered and not all(before < after for before, after in pairwise(names)):
-            raise PageError(f"page {number} is damaged: its names do not increase")
+            raise PageError(f"page {number} is damaged: its keys do not increase")
         return page
 
     def _value(self, page: _Page, node: int) -> bytes:
@@ -284,7 +284,7 @@ class Snapshot:
 
     def _named(self, page: _Page, node: int) -> Tree:
         if page.nodes[node][0] != _DATABASE:
-            raise PageError(f"its database {page.names[node]!r} is damaged")
+            raise PageError(f"database {page.names[node]!r} is damaged")
         return _tree_of(self._value(page, node))
 
 

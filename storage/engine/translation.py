@@ -58,7 +58,7 @@ def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
     there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
     free = shutil.disk_usage(there).free >> 20
     return DiskFullError(
-        f"the disk under {directory.parent} is {state} ({free} MiB free), all committed layers are safe; "
+        f"the disk under {directory.parent} is {state} ({free} MiB free); all committed layers are safe; "
         f"free some space{advice}",
         Hint("resume", directory.name),
     )
@@ -79,19 +79,21 @@ def missing(directory: Path) -> StorageError:
 def taken_over(directory: Path) -> TakenOverError:
     """Return the error for a run that another process has driven since."""
     return TakenOverError(
-        f"run {directory.name} was taken over by another process while this one stood still; this one writes no more",
+        f"run {directory.name} was taken over by another process while this one was stopped; this "
+        "process no longer writes to it",
         Hint("status", directory.name),
     )
 
 
 def gone(directory: Path) -> GoneError:
     """Return the error for a run that was deleted after it was found."""
-    return GoneError(f"run {directory.name} is not there any more: it was deleted")
+    return GoneError(f"run {directory.name} does not exist any more; it was deleted")
 
 
 def damaged(directory: Path, what: str) -> DamagedError:
     """Return the error for a data file that LMDB cannot read."""
     return DamagedError(
-        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or run it again",
+        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or delete "
+        "the run and make it again",
         Hint("delete", directory.name),
     )

@@ -44,7 +44,7 @@ class LayerSums:
         if self.size != record.size:
             yield f"layer {self.depth}: {self.size} configurations on disk, {record.size} in its record"
         if (digest := digest_text(self.lanes)) != record.digest:
-            yield f"layer {self.depth}: its keys have the digest {digest}, its record says {record.digest}"
+            yield f"layer {self.depth}: its keys have the digest {digest}, but {record.digest} in its record"
 
 
 class Sample(NamedTuple):
@@ -142,7 +142,7 @@ class LayersAudit:
             layer.goals += goals
             layer.candidates.append(candidates)
             if not in_order:
-                layer.fault(f"layer {layer.depth}: its keys are not strictly increasing")
+                layer.fault(f"the keys of layer {layer.depth} are not strictly increasing")
         return keys
 
     def finish(self) -> None:

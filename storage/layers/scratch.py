@@ -38,8 +38,8 @@ def scratch_folder(run: Path) -> Iterator[Path]:
             yield Path(folder)
     except DiskFullError as error:
         raise DiskFullError(
-            f"the disk under {beside or tempfile.gettempdir()} has no room for the layers that this question needs; "
-            f"free some space and ask again: run {run.name} is as it was"
+            f"the disk under {beside or tempfile.gettempdir()} is too full for the layers that this question needs; "
+            f"free some space and ask again; run {run.name} is unchanged"
         ) from error
 
 

@@ -185,4 +185,4 @@ class Spill:
 
     def _broken(self, number: int) -> DamagedError:
         run = self._run.name
-        return DamagedError(f"run {run}: its spill file {self._depth}-{number} is damaged", Hint("repair", run))
+        return DamagedError(f"spill file {self._depth}-{number} of run {run} is damaged", Hint("repair", run))

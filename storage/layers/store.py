@@ -49,7 +49,7 @@ class RunStore(Ledger):
         super().__init__(directory, writable, durable)
         if self.manifest.layout not in LAYOUTS:
             self.close()
-            raise self._damaged(f"its manifest is malformed: no keys have the layout {self.manifest.layout!r}")
+            raise self._damaged(f"its manifest is malformed: unknown layout {self.manifest.layout!r}")
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
         self._away: dict[Depth, bool] = {}
@@ -67,7 +67,9 @@ class RunStore(Ledger):
         blocks = list(self.blocks(depth))
         keys = np.concatenate(blocks) if blocks else self.layout.empty(0)
         if len(keys) != size:
-            raise self._damaged(f"layer {depth} has {len(keys)} configurations on disk, its record says {size}")
+            raise self._damaged(
+                f"layer {depth} has {len(keys)} configurations on disk, expected {size} as in its record"
+            )
         return keys
 
     def blocks(self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False) -> Iterator[Keys]:
@@ -94,7 +96,7 @@ class RunStore(Ledger):
         names = [block_key(number, first, self.layout.bytes) for first in firsts]
         entries = self._entries(database, number).entries(database, names[0], len(names)) if names else []
         if [name for name, _ in entries] != names:
-            raise self._damaged(f"layer {number} has changed while it was read")
+            raise self._damaged(f"layer {number} changed while it was read")
         return [_block(*entry) for entry in entries]
 
     def decode(self, block: Block) -> Keys:
@@ -217,7 +219,7 @@ class RunStore(Ledger):
         for name in self.names(database, number_key(number)):
             found = zlib.crc32(name, found)
         if found != index:
-            raise self._damaged(f"{what} is damaged: its blocks are not those of its record")
+            raise self._damaged(f"{what} is damaged: its blocks do not match its record")
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """Return the name of a layer's block with the greatest first key not above `key`, else of its first block."""

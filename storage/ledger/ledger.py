@@ -282,7 +282,7 @@ class Ledger:
         fields = self.read_record(META, MANIFEST_KEY, "manifest")
         if fields.get("format") != FORMAT_VERSION:
             raise FormatError(
-                f"run {self.directory.name} has storage format {fields.get('format')}, this program reads "
+                f"run {self.directory.name} has storage format {fields.get('format')}, expected "
                 f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
             )
         return self._read("manifest", fields, Manifest.from_dict)

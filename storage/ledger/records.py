@@ -40,5 +40,5 @@ def unseal(raw: bytes | memoryview, what: str, context: bytes = b"") -> memoryvi
     payload = view[_CRC_BYTES:]
     expected, found = int.from_bytes(view[:_CRC_BYTES], "big"), zlib.crc32(payload, zlib.crc32(context))
     if len(view) < _CRC_BYTES or expected != found:
-        raise DamagedError(f"{what} is damaged: checksum {expected:08x} expected, {found:08x} found")
+        raise DamagedError(f"{what} is damaged: expected checksum {expected:08x}, found {found:08x}")
     return payload

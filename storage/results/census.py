@@ -65,7 +65,7 @@ def read_labels(store: RunStore, count: int) -> Labels:
     slabs = [read_slab(store, number) for number in range(-(-count // SLAB))]
     labels = np.concatenate(slabs) if slabs else np.empty(0, dtype=np.uint32)
     if len(labels) != count:
-        raise DamagedError(f"run {store.directory.name}: {len(labels)} labels on disk for {count} configurations")
+        raise DamagedError(f"run {store.directory.name} has {len(labels)} labels on disk, expected {count}")
     return labels
 
 
@@ -78,7 +78,7 @@ def read_sizes(store: RunStore) -> NDArray[np.int64]:
     """Return the sizes that `stage_sizes` staged; `DamagedError` if they are damaged."""
     raw = store.read(META, SIZES_KEY)
     if raw is None:
-        raise DamagedError(f"run {store.directory.name}: the sizes of its components are missing")
+        raise DamagedError(f"run {store.directory.name}: the component sizes are missing")
     return np.frombuffer(unseal(raw, "sizes of components", SIZES_KEY), dtype=">i8").astype(np.int64)
 
 
@@ -116,5 +116,5 @@ def read_diameter(store: RunStore, component: int) -> Diameter:
 def _entry(store: RunStore, database: bytes, number: int, what: str) -> bytes:
     value = store.read(database, number_key(number))
     if value is None:
-        raise DamagedError(f"run {store.directory.name}: its {what} {number} is missing")
+        raise DamagedError(f"run {store.directory.name}: {what} {number} is missing")
     return value

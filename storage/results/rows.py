@@ -55,7 +55,7 @@ class ResultRows:
                 found[number] = make(number, row)
             except (KeyError, TypeError, ValueError) as error:
                 run = self._ledger.directory.name
-                raise DamagedError(f"run {run}: row {number} of {self._table} is none: {error}") from error
+                raise DamagedError(f"run {run}: row {number} of {self._table} is malformed: {error}") from error
         return found
 
     def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:
@@ -107,5 +107,5 @@ def _read(ledger: Ledger, name: str, dtype: np.dtype[Any], shape: list[int]) -> 
         raw[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
         filled += len(piece)
     if filled != len(raw):
-        raise DamagedError(f"run {ledger.directory.name}: array {name} has {filled} bytes on disk, not {len(raw)}")
+        raise DamagedError(f"run {ledger.directory.name}: array {name} has {filled} bytes on disk, expected {len(raw)}")
     return array

@@ -90,7 +90,7 @@ def read_chunk(ledger: Ledger, chunk: int) -> ChunkRecord:
     """The record of a finished chunk; `DamagedError` that names the chunk if it is missing or broken."""
     record = ChunkRecord.from_dict(ledger.read_record(CHUNKS, number_key(chunk), f"record of chunk {chunk}"))
     if record.chunk != chunk:
-        raise DamagedError(f"run {ledger.directory.name}: the record of chunk {chunk} is that of chunk {record.chunk}")
+        raise DamagedError(f"run {ledger.directory.name}: the record of chunk {chunk} belongs to chunk {record.chunk}")
     return record
 
 

@@ -105,10 +105,10 @@ def test_a_best_play_that_the_rules_do_not_give_is_a_fault(tmp_path: Path) -> No
     """The kernel scores one more for every move than the rules do, and the reserve lets it."""
     with_more = changed(("return sum(worth for", "return 20 * (key & 0xFFFF).bit_count() + sum(worth for"), text=STONES)
     with run_of(tmp_path, with_more + LYING) as run:
-        with pytest.raises(ContradictionError, match="by the reference rules it scores"):
+        with pytest.raises(ContradictionError, match="by the reference rules"):
             run.best_play()
         directory = run.store.directory
-    assert any("by the reference rules it scores" in fault for fault in verified(directory).faults)
+    assert any("by the reference rules" in fault for fault in verified(directory).faults)
 
 
 def test_a_move_that_scores_more_than_the_reserve_falls_is_refused(tmp_path: Path) -> None:
@@ -134,5 +134,8 @@ def test_a_mistake_in_the_scores_is_said_with_its_line(tmp_path: Path) -> None:
 
 
 def test_moves_that_do_not_score_have_no_best_play(tmp_path: Path) -> None:
-    with explore("hanoi", {"discs": "2"}, data=tmp_path) as run, pytest.raises(UnanswerableError, match="do not score"):
+    with (
+        explore("hanoi", {"discs": "2"}, data=tmp_path) as run,
+        pytest.raises(UnanswerableError, match="has no scored moves"),
+    ):
         run.best_play()

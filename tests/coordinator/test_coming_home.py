@@ -67,7 +67,7 @@ def test_a_host_that_gives_other_keys_than_it_made_is_found_out(directory: Path,
         before, record = store.layer_records()[3:5]
         store.stage_layer(replace(record, digest=before.digest))
         store.commit(store.state)
-    with pytest.raises(ContradictionError, match="layer 4: what its hosts give has another digest"):
+    with pytest.raises(ContradictionError, match="layer 4 from its hosts has another digest"):
         collect_run(directory, "", Control(), SilentObserver())
     with RunStore(directory) as store:
         assert next(each.depth for each in store.layer_records() if each.hosted) == 4
@@ -78,8 +78,8 @@ def test_a_host_that_gives_other_keys_than_it_made_is_found_out(directory: Path,
 @pytest.mark.parametrize(
     ("change", "error", "said"),
     [
-        (lambda told: {"size": told.size - 1}, ContradictionError, "its hosts have"),
-        (lambda told: {"sent": told.sent[1:]}, PayloadError, "it knows other hosts"),
+        (lambda told: {"size": told.size - 1}, ContradictionError, "at its hosts"),
+        (lambda told: {"sent": told.sent[1:]}, PayloadError, "it names unknown hosts"),
     ],
     ids=["size", "hosts"],
 )

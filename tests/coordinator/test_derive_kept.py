@@ -135,7 +135,7 @@ def test_a_move_that_is_not_taken_back_is_seen(
     """Also where it leads to a layer that it may lead to."""
     one, other = keys_of(directory, hosts, DEPTH)[:2]
     monkeypatch.setattr(Toy, "successors", lambda toy, key: [*toy.table[key], other] if key == one else toy.table[key])
-    assert verified(directory).faults == ["not every move is taken back by another; say undirected = False"]
+    assert verified(directory).faults == ["some moves are not reversed by another; set undirected = False"]
 
 
 @undirected

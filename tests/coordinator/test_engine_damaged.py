@@ -158,7 +158,7 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     else:
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(content)
-    words = rf"run {directory.name}: .*spill file {name} "
+    words = f"spill file {name} of run {directory.name} "
     with refused(DamagedError, words, Hint("repair", directory.name)):
         driven(directory, resources)
     repaired(directory, resources)

@@ -433,7 +433,7 @@ def test_a_metric_that_leads_elsewhere_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(PUZZLES, "ring", (__name__, "Ring"))
     with explore("ring", {"metric": "two"}, data=tmp_path) as run:
         assert run.hardest().distance == 5
-        with pytest.raises(RunError, match="the goals do not reach what run"):
+        with pytest.raises(RunError, match=r"the goals with .* reach"):
             run.hardest(metric="one")
 
 
@@ -464,7 +464,7 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
         with pytest.raises(PuzzleError, match="has no goal"):
             driven(run.distances_run().make(Resources()), Resources())
         plan = {"base": "../elsewhere", "base_digest": ""}
-        with pytest.raises(PuzzleError, match="named in base and base_digest"):
+        with pytest.raises(PuzzleError, match="lacks base and base_digest"):
             make_run(tmp_path, PuzzleSpec("klotski"), "hardest", plan, Resources())
 
 
@@ -482,7 +482,7 @@ def test_they_belong_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with explore("pancakes", {"n": "3"}, data=tmp_path) as run:
         another = run.store.directory / DATA_FILE
     (tmp_path / own / DATA_FILE).write_bytes(another.read_bytes())
-    with pytest.raises(MismatchError, match="belongs to another run"):
+    with pytest.raises(MismatchError, match="belongs to an earlier run"):
         verify_directory(tmp_path / distances, False, Resources(), Control(), SilentObserver())
 
 

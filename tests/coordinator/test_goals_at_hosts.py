@@ -134,7 +134,7 @@ def test_ranges_follow_those_of_the_run(
         moving.admit(["c"])
         moving.drain("b", [])
     assert driven(directory, resources, notes).status == "complete"
-    assert "moving ranges to where those of the other run are" in notes.texts
+    assert "moving ranges to the hosts of the run that this one belongs to" in notes.texts
     with RunStore(base) as store, RunStore(directory) as made:
         there, here = Keepers.of(store, hosts).range_map, Keepers.of(made, hosts).range_map
     assert [there.hosts[owner] for owner in there.owners] == [here.hosts[owner] for owner in here.owners]
@@ -173,7 +173,7 @@ def test_configurations_that_a_host_has_lost_are_missed(
         depth = next(each for each in range(store.state.depth) if store.first_keys(each))
         store.erase(BLOCKS, number_key(depth))
         store.commit(store.state)
-    with pytest.raises(WorkerError, match=f"hosts do not have all of run {base.name}"):
+    with pytest.raises(WorkerError, match=f"some layers of run {base.name}"):
         driven(directory, resources_of(monkeypatch, options["layout"]), Notes())
 
 

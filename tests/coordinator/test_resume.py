@@ -206,7 +206,7 @@ def test_another_version_of_the_puzzle_is_refused(
     driven(directory, Resources(), lambda _, done: done == 30)
     with monkeypatch.context() as patch:
         patch.setattr(Klotski, "version", 2)
-        with pytest.raises(MismatchError, match=f"{directory.name} .*version was 1, here it is 2"):
+        with pytest.raises(MismatchError, match=f"{directory.name} .*version was 1, and is 2 here"):
             drive(directory, Resources(), Control(), SilentObserver())
     assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"
     with open_run("last", data=tmp_path) as run:
@@ -246,12 +246,12 @@ def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> No
     require_same(pinned, {"metric": "unit"}, "zyyx/zyyx/wvvu/wtsu/r..q")
     require_puzzle(pinned, PuzzleSpec("klotski"))
     for options, start, words in (
-        ({"metric": "finger"}, None, "metric unit, the resume names finger"),
-        ({}, "ABBC/ABBC/DEEF/DGHF/.IJ.", "the resume names ABBC/ABBC/DEEF/DGHF/.IJ."),
+        ({"metric": "finger"}, None, "metric unit, and cannot resume with finger"),
+        ({}, "ABBC/ABBC/DEEF/DGHF/.IJ.", "cannot resume with ABBC/ABBC/DEEF/DGHF/.IJ."),
     ):
         with pytest.raises(MismatchError, match=words):
             require_same(pinned, options, start)
-    with pytest.raises(MismatchError, match="puzzle klotski, the resume names hanoi"):
+    with pytest.raises(MismatchError, match="puzzle klotski, and cannot resume with hanoi"):
         require_puzzle(pinned, PuzzleSpec("hanoi"))
     with pytest.raises(PuzzleError, match="klotski has no option 'colour'; its options: metric"):
         require_same(pinned, {"colour": "red"}, None)
@@ -274,9 +274,9 @@ def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
     # In other words, but the same.
     require_same(pins[1], {"goal": "A@2,2", "distinct": " A"}, "Ax/y.")
     for pinned, options, words in (
-        (pins[0], {"distinct": "A"}, "distinct none, the resume names A"),
-        (pins[1], {"distinct": "all"}, "distinct A, the resume names all"),
-        (pins[1], {"goal": "A@2,1"}, r"goal \*\*/\*A, the resume names \*\*/A\*"),
+        (pins[0], {"distinct": "A"}, "distinct none, and cannot resume with A"),
+        (pins[1], {"distinct": "all"}, "distinct A, and cannot resume with all"),
+        (pins[1], {"goal": "A@2,1"}, r"goal \*\*/\*A, and cannot resume with \*\*/A\*"),
     ):
         with pytest.raises(MismatchError, match=words):
             require_same(pinned, options, None)
@@ -284,7 +284,7 @@ def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("plan", "start", "what"), [({"until_goal": True}, None, "until_goal"), ({}, START, "start")])
 def test_a_census_has_no_start_and_no_goal(plan: dict[str, Any], start: str | None, what: str, tmp_path: Path) -> None:
-    with refused(PuzzleError, "of a whole space", Hint("leave out", what)):
+    with refused(PuzzleError, "a census counts every configuration", Hint("leave out", what)):
         make_run(tmp_path, PuzzleSpec("klotski", start=start), "census", plan, Resources())
     assert list(tmp_path.iterdir()) == []
 

@@ -152,11 +152,11 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
 
     hosts.then = strike
     if harm == "damaged":
-        with pytest.raises(WorkerError, match=r"host b: .* its spill file .* is damaged"):
+        with pytest.raises(WorkerError, match=r"host b: .*spill file .* is damaged"):
             driven(directory, resources, notes)
     assert driven(directory, resources, notes).status == "complete"
     (text,) = [text for text in notes.texts if "cannot go back" in text]
-    assert text.startswith("b cannot go back: layer ")
+    assert text.startswith("b cannot go back to its last round; layer ")
     # The rounds of the first beginning were forgotten for good before any host began again.
     assert kept == [None]
     assert_as_a_plain_search(directory, options, hosts)

@@ -225,7 +225,7 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 )
 def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "census", resources)
-    with pytest.raises(OverBudgetError, match="2,000 are allowed") as caught:
+    with pytest.raises(OverBudgetError, match="above the limit of 2,000") as caught:
         drive(directory, Resources(), Control(), SilentObserver())
     (hint,) = caught.value.hints
     assert (hint.do, hint.what, hint.value[-2:]) == ("give", "memory", "MB")
@@ -297,5 +297,5 @@ def test_what_will_not_fit_on_the_disk_is_said(
     observer = SilentObserver()
     monkeypatch.setattr(observer, "note", lambda text, *_: notes.append(text))
     explore("tiles", {"rows": "2"}, data=tmp_path, until_goal=until_goal, observer=observer).close()
-    expected = "all 360 configurations will not fit on this disk: at least 0 MiB are needed, 0 MiB free;"
+    expected = "all 360 configurations do not fit on this disk: they need at least 0 MiB, 0 MiB are free;"
     assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)

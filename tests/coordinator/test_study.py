@@ -172,14 +172,14 @@ def test_as_many_deals_as_the_first_line_announces(announced: str, fits: bool) -
     if fits:
         assert list(deals_of(puzzle, text)) == [puzzle.tidy_deal(deal) for deal in deals]
     else:
-        with pytest.raises(ConfigurationError, match=f"the first line announces {announced.strip()} deals?, 2 follow"):
+        with pytest.raises(ConfigurationError, match=f"the first line announces {announced.strip()} deals?, found 2"):
             list(deals_of(puzzle, text))
 
 
 def test_a_deal_is_solved_to_its_own_goal_alone() -> None:
     spec = PuzzleSpec("gap", {"ranks": "3", "goal": "** 11 ** **/** ** ** **/** ** ** **/** ** ** **"})
     assert spec.build().parameters["goal"].startswith("** 11")
-    with pytest.raises(PuzzleError, match="gap is solved to its own goal") as refusal:
+    with pytest.raises(PuzzleError, match="gap is always solved to its own goal") as refusal:
         dealt(spec)
     assert refusal.value.hints == (Hint("run", "gap"),)
 
@@ -289,7 +289,7 @@ def test_damaged_rows_are_said_and_searched_again(row: bytes | None, tmp_path: P
         else:
             store.stage(ROWS, b"columns=3/\0\0\0\7", row)
         store.commit(store.state)
-    said = "row 7 of columns=3 is damaged" if row else "19 deals are there of 20"
+    said = "row 7 of columns=3 is damaged" if row else "19 of 20 deals are stored"
     assert said in verified(directory).faults[0]
     repaired(directory)
     assert without_seconds(kept(directory)[3]) == without_seconds(before[3])
@@ -301,7 +301,7 @@ def test_rows_that_are_none_of_a_study_are_damage(tmp_path: Path) -> None:
     with RunStore(directory, writable=True) as store:
         ResultRows(store, "columns=3").stage(0, {"moves": 3})
         store.commit(store.state)
-    assert "row 0 of columns=3 is none" in verified(directory).faults[0]
+    assert "row 0 of columns=3 is malformed" in verified(directory).faults[0]
 
 
 def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,13 +325,13 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("change", "said", "hints"),
     [
-        ({"puzzle": "klotski"}, "no study of 'klotski'; there are studies of gap and superpuzz", []),
+        ({"puzzle": "klotski"}, "'klotski' cannot be studied; puzzles that can: gap and superpuzz", []),
         ({"sizes": (2,)}, r"3\.\.13", []),
         ({"sizes": (14,)}, r"3\.\.13", []),
-        ({"cap": 0}, "a cap of 0 positions", [Hint("give", "cap", "1..2147483646")]),
-        ({"cap": 1 << 31}, "a cap of 2147483648 positions", [Hint("give", "cap", "1..2147483646")]),
-        ({"shorten": True}, "found depth first", [Hint("give", "strategy", "dfs")]),
-        ({"strategy": "luck"}, "no strategy 'luck'", [Hint("give", "strategy", "bfs|dfs")]),
+        ({"cap": 0}, "cap 0 is not in", [Hint("give", "cap", "1..2147483646")]),
+        ({"cap": 1 << 31}, "cap 2147483648 is not in", [Hint("give", "cap", "1..2147483646")]),
+        ({"shorten": True}, "depth-first solutions", [Hint("give", "strategy", "dfs")]),
+        ({"strategy": "luck"}, "unknown strategy 'luck'", [Hint("give", "strategy", "bfs|dfs")]),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(

@@ -276,7 +276,7 @@ def test_a_count_that_was_tampered_with_names_its_chunk(
     driven(directory)
     tamper(directory, 33, **change)
     faults = verified(directory).faults
-    assert [fault for fault in faults if fault.startswith("chunk 33: counted again ")]
+    assert [fault for fault in faults if fault.startswith("chunk 33: recounted ")]
     assert not [fault for fault in faults if fault.startswith("chunk ") and "chunk 33:" not in fault]
     if change.keys() != {"lane_0"}:
         driven(directory, repair=True)

@@ -178,7 +178,7 @@ def test_what_is_wrong_at_a_host_is_found(
             changed(store, DEPTH, lambda found: np.concatenate([found[1:], store.layout.pack([vertex])]))
             said = f"layer {DEPTH}: its keys have the digest"
         elif wrong == "goals":
-            said = f"layer {DEPTH} has 0 goals, its record says {records[DEPTH].goals}"
+            said = f"layer {DEPTH} has 0 goals, but {records[DEPTH].goals}"
             monkeypatch.setattr(Toy, "is_goal", lambda toy, some: np.zeros(len(some), dtype=np.bool_))
         else:
             name = store.names(BLOCKS, number_key(DEPTH))[0]

@@ -81,7 +81,7 @@ def test_a_worker_that_is_left_out_is_told_once_and_is_no_company(made: Made) ->
     for _ in range(2):
         made.company.exclude("odd", "it has other code")
     assert made.company.living == {"good"}
-    assert made.notes.texts == ["worker odd is left out of this run: it has other code"]
+    assert made.notes.texts == ["worker odd is excluded from this run: it has other code"]
     made.living.remove("good")
     made.now += 2
     made.look()

@@ -113,7 +113,7 @@ def test_a_data_file_has_all_the_pages_that_are_used_or_free(environment: Enviro
         assert meta.free.pages > 0
         Snapshot(file, meta).check_books()
         more, count = meta.free._replace(pages=meta.free.pages + 1), meta.last_page + 1
-        with pytest.raises(PageError, match=f"{count + 1} of its {count} pages are used or free"):
+        with pytest.raises(PageError, match=f"{count + 1} of {count} pages are accounted for"):
             Snapshot(file, meta._replace(free=more)).check_books()
 
 

@@ -145,7 +145,7 @@ def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
         path.unlink()
     else:
         os.truncate(path, 0 if how == "empty" else spill.files.lengths["11"] - 1)
-    with refused(DamagedError, "run a-run: .*spill file 7-11 is damaged", Hint("repair", "a-run")):
+    with refused(DamagedError, "spill file 7-11 of run a-run is damaged", Hint("repair", "a-run")):
         Spill(run, U32, DEPTH).restore(spill.files)
 
 
@@ -162,7 +162,7 @@ def test_no_changed_bit_passes(layout: Layout, run: Path) -> None:
         spoiled = bytearray(content)
         spoiled[bit // 8] ^= 1 << bit % 8
         path.write_bytes(spoiled)
-        with pytest.raises(DamagedError, match="run a-run: its spill file 7-4 is damaged"):
+        with pytest.raises(DamagedError, match="spill file 7-4 of run a-run is damaged"):
             keys_of(spill, 4)
     path.write_bytes(content)
     assert keys_of(spill, 4) == batches
@@ -196,7 +196,7 @@ def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) 
     strange = frames[source]
     second = file_of(run, 3).read_bytes()[len(strange) :]
     file_of(run, 3).write_bytes(strange * 2 if whence == "another offset" else strange + second)
-    with pytest.raises(DamagedError, match="spill file 7-3 is damaged"):
+    with pytest.raises(DamagedError, match="spill file 7-3 of run a-run is damaged"):
         keys_of(spill, 3)
 
 

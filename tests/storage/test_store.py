@@ -229,11 +229,11 @@ def test_a_driver_that_does_not_leave_is_named_by_cancel(
     directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "_CANCEL_SECONDS", 0)
-    with refused(RunError, rf"process {holder.pid} on host .* has not left yet", Hint("status", directory.name)):
+    with refused(RunError, rf"process {holder.pid} on host .*, who was told to stop", Hint("status", directory.name)):
         cancel_run(directory)
     # It may leave just before it is named.
     monkeypatch.setattr(lock, "holder_of", lambda _: None)
-    with pytest.raises(RunError, match="has not left yet"):
+    with pytest.raises(RunError, match="who was told to stop"):
         cancel_run(directory)
 
 
@@ -310,7 +310,7 @@ def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
 def test_a_deleted_run_is_not_made_again_by_writing_to_it(writing: Callable[[Path], object], directory: Path) -> None:
     """As it is met by whoever found the run a moment ago."""
     delete_run(directory)
-    with pytest.raises(GoneError, match=rf"run {directory.name} is not there any more"):
+    with pytest.raises(GoneError, match=rf"run {directory.name} does not exist any more"):
         writing(directory)
     assert list(directory.parent.iterdir()) == []
 
@@ -425,7 +425,7 @@ def test_a_failed_write_poisons_and_reopening_heals(directory: Path, room: int) 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     directory = create_run(tmp_path, manifest(version=FORMAT_VERSION + 1), queued=False)
     for _ in range(2):
-        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, this program reads {FORMAT_VERSION}"):
+        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, expected {FORMAT_VERSION}"):
             RunStore(directory)
     (listed,) = list_runs(tmp_path)
     assert listed.status == "another format"
@@ -442,7 +442,7 @@ def test_a_run_of_format_3_is_refused_and_left_alone(tmp_path: Path) -> None:
             transaction.put(b"manifest", pack_record(fields, b"metamanifest"), db=meta)
     before = (directory / "data.mdb").read_bytes()
     for writable in (False, True):
-        with pytest.raises(FormatError, match=r"a1b2c3-klotski has storage format 3, this program reads 4"):
+        with pytest.raises(FormatError, match=r"a1b2c3-klotski has storage format 3, expected 4"):
             RunStore(directory, writable)
     with pytest.raises(FormatError, match="format 3"):
         drive(directory, Resources(), Control(), SilentObserver())
@@ -560,7 +560,7 @@ def test_checks_see_wrong_layers(directory: Path) -> None:
             assert len(faults) == 2
             assert "3 configurations on disk, 4 in its record" in faults[0]
             assert f"digest {wrong.digest}" in faults[1]
-        with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, its record says 4"):
+        with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, expected 4"):
             store.layer(2)
 
 

@@ -12,7 +12,7 @@ PAGE = 4096
 #: What may differ between two answers of one run.
 VOLATILE = {"holder", "checked"}
 #: Every question can be answered by the undamaged run, so a refusal must be for damage.
-REASONS = re.compile(r"damaged|is missing|its record says|digest|is no certificate: ")
+REASONS = re.compile(r"damaged|is missing|its record|digest|is not a valid certificate: ")
 Harm = Callable[[bytearray, np.random.Generator], None]
 
 

@@ -111,7 +111,7 @@ class NearHosts(HostPool):
                 answers[name] = self.perform(task, name, arrays, str(self._near))
             except Killed:
                 self.restart(name)
-                raise HostLostError(f"host {name} was started again") from None
+                raise HostLostError(f"host {name} was restarted") from None
             except PayloadError as error:
                 raise HostLostError(f"host {name}: {error}") from error
             except Exception as error:

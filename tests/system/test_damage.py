@@ -137,7 +137,7 @@ def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, f
         assert (done.code, directory.exists()) == (0, False)
         return
     assert (done.code, done.stdout) == (1, "")
-    assert "1,024 GB of addresses" in done.error
+    assert "1,024 GB of address space" in done.error
     assert "ulimit -v" in done.error
     assert "creating" not in done.error, "a run goes by its own name"
     assert not re.search("damage|delete|--memory|resume", done.error)

@@ -96,7 +96,10 @@ def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Excepti
     """After the patience of a run, by what Redis says."""
     puzzle, notes = Klotski(), Notes()
     resources = Resources(redis=redis_server.url, tuning=Tuning(patience=0.2))
-    said = {RedisUnavailableError: "does not serve: You can't write", RedisRefusedError: "refuses the user or password"}
+    said = {
+        RedisUnavailableError: "does not answer commands: You can't write",
+        RedisRefusedError: "rejects the user or password",
+    }
     with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
         begin(redis_server.client)
         with pytest.raises(error, match=said[error]):

@@ -114,11 +114,11 @@ def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, loc
     if command == "resume last":
         hakoiri.here("enqueue", "klotski")
     url, said = {
-        "absent": (f"redis://:{PASSWORD}@127.0.0.1:{closed_port()}/0", "start one with 'redis-server'"),
-        "wrong password": (locked_redis.url.replace(PASSWORD, "wrong" + PASSWORD), "write them into HAKOIRI_REDIS"),
-        "no password": (locked_redis.url_without_password, "write them into HAKOIRI_REDIS"),
-        "no URL": (f"nonsense://:{PASSWORD}@here", "write redis://HOST:PORT/0"),
-        "no port": (f"redis://:{PASSWORD}@127.0.0.1:port/0", "write redis://HOST:PORT/0"),
+        "absent": (f"redis://:{PASSWORD}@127.0.0.1:{closed_port()}/0", "start one with redis-server"),
+        "wrong password": (locked_redis.url.replace(PASSWORD, "wrong" + PASSWORD), "set HAKOIRI_REDIS="),
+        "no password": (locked_redis.url_without_password, "set HAKOIRI_REDIS="),
+        "no URL": (f"nonsense://:{PASSWORD}@here", "expected redis://HOST:PORT/0"),
+        "no port": (f"redis://:{PASSWORD}@127.0.0.1:port/0", "expected redis://HOST:PORT/0"),
     }[kind]
     refused = hakoiri.here(*command.split(), env={"HAKOIRI_REDIS": url}, check=False)
     assert (refused.code, refused.stdout) == (1, "")
@@ -183,9 +183,9 @@ def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisSer
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("-o metric=finger", "has metric unit, the resume names finger"),
-        ("--puzzle sokoban", "has puzzle klotski, the resume names sokoban"),
-        (f"--from {START_OF_2}", f"has start {START_OF_248}, the resume names {START_OF_2}"),
+        ("-o metric=finger", "has metric unit, and cannot resume with finger"),
+        ("--puzzle sokoban", "has puzzle klotski, and cannot resume with sokoban"),
+        (f"--from {START_OF_2}", f"has start {START_OF_248}, and cannot resume with {START_OF_2}"),
     ],
 )
 def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hakoiri) -> None:
@@ -200,12 +200,12 @@ def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hako
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("format", 99, f"has storage format 99, this program reads {FORMAT_VERSION}"),
-        ("puzzle_version", 99, "the puzzle's version was 99, here it is 1"),
-        ("layout", "u64", "the key layout was u64, here it is u32"),
+        ("format", 99, f"has storage format 99, expected {FORMAT_VERSION}"),
+        ("puzzle_version", 99, "the puzzle's version was 99, and is 1 here"),
+        ("layout", "u64", "the key layout was u64, and is u32 here"),
         ("puzzle", KLOTSKI | {"name": "sokoban"}, "no puzzle 'sokoban'"),
         ("puzzle", KLOTSKI | {"options": {"colour": "red"}}, "klotski has no option 'colour'"),
-        ("puzzle", KLOTSKI, "the parameters was {}, here it is {'metric': 'unit'}"),
+        ("puzzle", KLOTSKI, "the parameters was {}, and is {'metric': 'unit'} here"),
     ],
 )
 def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, hakoiri: Hakoiri) -> None:

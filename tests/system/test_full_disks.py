@@ -33,7 +33,7 @@ def test_questions_on_a_full_disk(kind: str, hakoiri: Hakoiri) -> None:
                     assert asked.code == 0, asked
                 else:
                     assert (asked.code, asked.stdout) == (1, ""), asked
-                    assert "has no room for the layers that this question needs" in asked.error
+                    assert "is too full for the layers that this question needs" in asked.error
                 assert not list(run.glob(f"{SCRATCH_PREFIX}*"))
         (run / LOCK_FILE).unlink()
         fill_disk(hakoiri.data, 0)

@@ -80,7 +80,7 @@ def test_whatever_a_data_redis_says_is_lost(wrong: str) -> None:
     call, saying = SAYINGS[wrong]
     with HostileRedis(lambda _: saying) as hostile:
         there, before = depots_of(hostile.url), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for words in ("does not answer", "has just not answered"):
+        for words in ("does not answer", "did not answer a moment ago"):
             with pytest.raises(DepotLostError, match=words), there.reach(depot_number(hostile.url)) as depot:
                 call(depot)
         assert hostile.callers == 1
@@ -179,7 +179,7 @@ def test_networks_that_are_none_are_refused(allowed: str) -> None:
     ],
 )  # fmt: skip
 def test_an_address_with_lines_of_its_own_is_refused(url: str) -> None:
-    with pytest.raises(PayloadError, match="no URL of a data Redis"):
+    with pytest.raises(PayloadError, match="the URL of a data Redis is malformed"):
         open_depot(url)
 
 

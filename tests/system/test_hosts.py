@@ -85,7 +85,7 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     before = [host.received() for host in hosts.hosts]
     ended = hosts.start(hakoiri, "klotski", "--merge-mirrors").finish()
     assert ended.json["digest"] == hakoiri.ask("run", "klotski", "--merge-mirrors")["digest"]
-    assert "begun anew" not in ended.stderr, "nobody compares clocks"
+    assert "restarts" not in ended.stderr, "nobody compares clocks"
     assert all(host.received() > count for host, count in zip(hosts.hosts, before, strict=True))
     assert not hosts.main.client.keys("hakoiri:*:inbox:*")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "messages stay behind"
@@ -114,7 +114,7 @@ def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hak
     finally:
         process.resume()
     ended = running.finish()
-    assert (ended.code, ended.stderr.count("layer 21 is begun anew\n")) == (0, 1), ended
+    assert (ended.code, ended.stderr.count("layer 21 restarts\n")) == (0, 1), ended
     assert ended.json["digest"] == hakoiri.ask("run", *space)["digest"]
 
 
@@ -129,7 +129,7 @@ def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri)
     ended = running.finish()
     assert ended.code == 0, ended
     assert ended.json["digest"] == hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=5")["digest"]
-    first.team.supervisor.wait_for("the data Redis had ended; another is in its place, empty")
+    first.team.supervisor.wait_for("the data Redis ended; an empty one replaces it")
     assert first.data.info("server")["process_id"] != old.pid
 
 
@@ -155,9 +155,9 @@ def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_serv
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--data-redis", "redis://"), "no URL of a data Redis; write redis://:PASSWORD@HOST:PORT/0"),
+        (("--data-redis", "redis://"), "the URL of a data Redis is malformed; expected redis://:PASSWORD@HOST:PORT/0"),
         (("--data-redis", "redis://:hidden@127.0.0.1:1/0"), "no Redis answers at redis://127.0.0.1:1/0"),
-        (("--data-redis", "auto", "--data-host", "203.0.113.9"), "203.0.113.9 is no address of this machine"),
+        (("--data-redis", "auto", "--data-host", "203.0.113.9"), "203.0.113.9 is not an address of this machine"),
         (("--data-host", "127.0.0.1"), "--data-host and --data-memory say how the data Redis is"),
     ],
 )

@@ -237,7 +237,7 @@ def assert_goes_on(hakoiri: Hakoiri, hosts: Hosts, running: Running) -> None:
     """The run ends as one by threads would, and said that a layer was begun anew."""
     finished = running.finish()
     assert finished.code == 0, finished
-    assert "begun anew" in finished.stderr
+    assert "restarts" in finished.stderr
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
@@ -256,7 +256,7 @@ def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: H
     finished = running.finish()
     assert finished.code == 0, finished
     assert finished.stderr.count(f"; layer {MIDDLE} goes on after round 2\n") == 1, finished
-    assert "begun anew" not in finished.stderr
+    assert "restarts" not in finished.stderr
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
@@ -269,7 +269,7 @@ def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hak
     run = hakoiri.run_directory().name
     resumed = hakoiri("resume", run, "--redis", hosts.url)
     assert f"layer {MIDDLE} goes on after round 3\n" in resumed.stderr
-    assert "begun anew" not in resumed.stderr
+    assert "restarts" not in resumed.stderr
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
 
@@ -291,7 +291,7 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
     else:
         process.kill()
     finished = running.finish()
-    assert (finished.code, "dealing out is begun anew" in finished.stderr) == (0, True), finished
+    assert (finished.code, "dealing out restarts" in finished.stderr) == (0, True), finished
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *GAP)
 
 
@@ -337,7 +337,7 @@ def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hako
         )
     refused = hakoiri.here("resume", run, "--hosts", "none", check=False)
     assert (refused.code, "--hosts all" in refused.error) == (1, True), refused
-    assert "asked over Redis" in hakoiri.here("resume", run, check=False).error
+    assert "hosts need a Redis" in hakoiri.here("resume", run, check=False).error
     hakoiri.here("resume", run, "--redis", hosts.url)
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 
@@ -362,7 +362,7 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     hosts.start(1)
     refused = hakoiri.here("resume", hakoiri.run_directory().name, *hosts.arguments(), check=False)
     assert f"host {name}" in refused.error
-    assert "begin the run anew" in refused.error
+    assert "start a new run" in refused.error
     assert hakoiri.state().status == "interrupted"
     # The part of the other one stays, and who deletes the run hears of it.
     (left,) = hosts.store(0).glob("run-*")
@@ -373,8 +373,8 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("klotski", "--hosts", "2"), "asked over Redis"),
-        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "hosts keep explorations"),
+        (("klotski", "--hosts", "2"), "hosts need a Redis"),
+        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "hosts can keep explorations"),
         (("klotski", "--hosts", "3", "--redis", "URL", "--farm-from", "1"), "0 hosts live, 3 are wanted"),
     ],
 )
@@ -395,7 +395,7 @@ def test_a_number_of_hosts_is_between_1_and_many(hakoiri: Hakoiri) -> None:
 
 def test_a_directory_has_one_host(hakoiri: Hakoiri, hosts: Hosts) -> None:
     again = hakoiri.start("worker", "--store", str(hosts.store(0)), "--redis", hosts.url)
-    again.wait_for("in use by another process of a host")
+    again.wait_for("in use by another host process")
     again.end()
 
 

@@ -44,7 +44,7 @@ def await_absence(hosts: Hosts, host: str) -> None:
 def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> tuple[Finished, Finished]:
     """Drain a host while a run stands still; let the run go on, and return how both commands ended."""
     drain = hakoiri.start("drain", host, "--redis", hosts.url, "--json")
-    drain.wait_for("is being made: its ranges move before its next layer")
+    drain.wait_for("is in progress; its ranges move before its next layer")
     running.send(signal.SIGCONT)
     drained, finished = drain.finish(), running.finish()
     assert drained.code == 0, drained
@@ -78,7 +78,7 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     assert not list(hosts.store(0).glob("run-*"))
     refused = hakoiri("drain", names[1], "--redis", hosts.url, check=False)
     assert (refused.code, "is the only host of the run" in refused.error) == (1, True)
-    assert "host host-x is not known" in hakoiri.here("drain", "host-x", "--redis", hosts.url, check=False).error
+    assert "unknown host host-x" in hakoiri.here("drain", "host-x", "--redis", hosts.url, check=False).error
     # One that is started again may keep runs again, and others are still left out.
     hosts.started[0].supervisor.end()
     hosts.start(0)
@@ -116,7 +116,7 @@ def test_the_disk_of_a_host_that_lost_its_part_is_told_with_what_to_do(hakoiri: 
     shutil.rmtree(part)
     hosts.start(2)
     refused = hakoiri.here("resume", run, "--redis", hosts.url, check=False)
-    assert f"of which others have copies; have them take over with 'hakoiri drain {lost}'" in refused.error, refused
+    assert f"other hosts have copies; have them take over with 'hakoiri drain {lost}'" in refused.error, refused
     hakoiri.here("drain", lost, "--redis", hosts.url)
     hakoiri.here("resume", run, "--redis", hosts.url)
     assert_as_by_threads(hakoiri, hosts, run, *TILES)

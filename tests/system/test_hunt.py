@@ -80,8 +80,8 @@ def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (["hunt", "klotski"], "klotski has no deals to hunt for; gap and sliding have"),
-        (["hunt", "gap", "--maximise", "beauty"], "no objective 'beauty'; give --maximise positions|moves|depth"),
+        (["hunt", "klotski"], "klotski does not support hunts; puzzles that do: gap and sliding"),
+        (["hunt", "gap", "--maximise", "beauty"], "unknown objective 'beauty'; give --maximise positions|moves|depth"),
         (["hunt", "gap", "-o", "ranks=2"], "ranks=2"),
         (["verify", "missing.json"], "missing.json cannot be read: No such file or directory"),
         (["verify", "pyproject.json/x.json"], "cannot be read"),

@@ -77,7 +77,7 @@ def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -
     assert hakoiri.ask("status", run.name)["reason"] == hakoiri.ask("runs")["runs"][0]["reason"] == reason
     assert hakoiri.here("delete", "none", check=False).error.endswith("; 'hakoiri runs' lists them")
     (run / DATA_FILE).write_bytes(b"none")
-    advice = f"restore it from a copy, or run it again; 'hakoiri delete {run.name}' removes it"
+    advice = f"restore it from a copy, or delete the run and make it again; 'hakoiri delete {run.name}' removes it"
     assert hakoiri.ask("runs")["runs"][0]["reason"].endswith(advice)
     verified = hakoiri.here("verify", run.name, "--json", check=False)
     assert (verified.code, verified.json["faults"][0].endswith(advice)) == (1, True)

@@ -116,7 +116,7 @@ def test_workers_verify_layers_as_this_process_does(
         store.commit(store.state)
     damaged = [verify_directory(directory, full, each, Control(), SilentObserver()).faults for each in (far, here)]
     assert damaged[0] == damaged[1]
-    assert damaged[0] == ["layer 3 is damaged: its blocks are not those of its record"]
+    assert damaged[0] == ["layer 3 is damaged: its blocks do not match its record"]
 
 
 def _partial(hakoiri: Hakoiri) -> dict[str, Any]:

@@ -179,7 +179,7 @@ REFUSED = {
     ("run", "magic-star", "--from", "0x0"): "leave out --from",
     ("run", "magic-star", "-o", "points=4"): "expected a whole number in 5..15",
     ("run", "magic-star", "-o", "points=9", "-o", "strategy=generate"): "is limited to 8 points",
-    ("resume", "last", "-o", "points=7"): "has points 5, the resume names 7",
+    ("resume", "last", "-o", "points=7"): "has points 5, and cannot resume with 7",
 }
 
 
@@ -197,6 +197,6 @@ def test_what_makes_no_sense_is_refused_in_one_line(
 
 def test_only_trees_have_solutions(hakoiri: Hakoiri) -> None:
     hakoiri.ask("run", "pancakes", "-o", "n=4")
-    assert "is no tree" in hakoiri.here("solutions", "last", check=False).error
+    assert "is not a tree" in hakoiri.here("solutions", "last", check=False).error
     refused = hakoiri.here("export", "last", "--images", "--to", "x.csv", check=False)
     assert "leave out --images" in refused.error

@@ -96,7 +96,7 @@ def test_a_host_that_is_cut_off_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> 
     assert set(hosts.data_redis()) == {"one", "three"}
     hosts.network.mend("two")
     ended = running.finish()
-    assert "begun anew" in ended.stderr
+    assert "restarts" in ended.stderr
     assert_right(ended, hakoiri)
 
 
@@ -108,7 +108,7 @@ def test_a_host_that_is_killed_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> N
     running.wait_for("waiting for ")
     hosts.start_again("three")
     ended = running.finish()
-    assert "begun anew" in ended.stderr
+    assert "restarts" in ended.stderr
     assert_right(ended, hakoiri)
 
 
@@ -116,7 +116,7 @@ def test_a_host_behind_a_slow_link(hosts: Hosts, hakoiri: Hakoiri) -> None:
     """10 Mbit/s: it takes its time, and nothing is begun anew for that."""
     hosts.network.limit("one", 10_000_000)
     ended = hosts.start(*SPACE).finish()
-    assert "begun anew" not in ended.stderr
+    assert "restarts" not in ended.stderr
     assert_right(ended, hakoiri)
 
 

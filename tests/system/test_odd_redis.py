@@ -32,7 +32,7 @@ def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:
     require_own_names(client, redis_server.url)
     for name, kind in SHARED_TYPES.items():
         client.set(name, "something else")
-        words = f"holds a string under '{name}', where Hakoiri needs a {kind}; give Hakoiri a Redis"
+        words = f"holds a string under '{name}', expected a {kind}; give Hakoiri a Redis"
         with pytest.raises(WorkerError, match=words):
             require_own_names(client, redis_server.url)
         client.delete(name)
@@ -43,7 +43,7 @@ def test_a_pipeline_that_meets_another_type_says_so(redis_server: RedisServer) -
     redis_server.client.set("taken", "")
     pipeline = redis_server.client.pipeline()
     pipeline.sadd("taken", "")
-    words = "holds something else under a name of Hakoiri's"
+    words = "holds a value of another type under a name of Hakoiri"
     with pytest.raises(WorkerError, match=words), redis_errors(redis_server.url):
         pipeline.execute()
 
@@ -84,8 +84,8 @@ def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exi
     with running(team):
         wait_until(lambda: team.replaced > 30)
     assert sum("ended with code 1; starting another" in note for note in notes) < 10
-    (given,) = [note for note in notes if "in succession" in note]
-    assert given.endswith("see what they have said; trying again, after longer and longer pauses")
+    (given,) = [note for note in notes if "in a row" in note]
+    assert given.endswith("see what they have said; trying again after growing pauses")
     redis_server.client.set("rq:queues", "something else")
     team = Supervisor(redis_server.url, 1, notes.append)
     with running(team):
@@ -109,7 +109,7 @@ def test_pauses_between_workers_that_only_end_become_longer(
 
     assert [pause_after(1) for _ in range(14)] == [*[0.5] * 5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
     assert [pause_after(1, place=1) for _ in range(6)] == [*[0.5] * 5, 1]
-    assert sum("in succession" in note for note in notes) == 1
+    assert sum("in a row" in note for note in notes) == 1
     assert [pause_after(code) for code in (os.EX_TEMPFAIL, 1)] == [0.5, 0.5]
 
 
@@ -121,7 +121,7 @@ def test_workers_that_wait_for_redis_are_replaced_at_once(redis_server: RedisSer
     with running(team):
         wait_until(lambda: team.replaced > 15)
     assert team.names() == set()
-    assert not [note for note in notes if "in succession" in note]
+    assert not [note for note in notes if "in a row" in note]
 
 
 def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer, exits: list[int]) -> None:

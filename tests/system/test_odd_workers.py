@@ -79,7 +79,7 @@ OTHER_VERSIONS = {
         "import sys, types; from hakoiri.worker import program; "
         "program.sys = types.SimpleNamespace(**vars(sys) | {'version_info': types.SimpleNamespace(major=3, minor=9)})"
     ),
-    "this worker knows no task 'forest'": "from hakoiri.worker.tasks import TASKS; del TASKS['forest']",
+    "this worker has no task 'forest'": "from hakoiri.worker.tasks import TASKS; del TASKS['forest']",
     "does not understand the request": (
         "import hakoiri.worker.transport.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
     ),
@@ -258,11 +258,11 @@ def test_a_worker_of_another_version_is_left_out(
     redis_server.pretend_worker()
     with other_worker(redis_server, change) as name:
         running = hakoiri.start(*CENSUS, "--redis", redis_server.url)
-        running.wait_for(f"worker {name} is left out of this run: ")
+        running.wait_for(f"worker {name} is excluded from this run: ")
         with workers(redis_server.url, 1):
             stderr = comes_out_right(running, finished)
     assert said in stderr
-    assert stderr.count("is left out") == 1
+    assert stderr.count("is excluded") == 1
     assert "alone" not in stderr
 
 
@@ -293,7 +293,7 @@ def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: 
     with other_worker(redis_server, rules) as name:
         ended = hakoiri("verify", "last", "--full", "--redis", redis_server.url, "--json")
     assert ended.json["ok"]
-    assert f"worker {name} is left out of this run: its code differs from the run's: puzzle;" in ended.stderr
+    assert f"worker {name} is excluded from this run: its code differs from the run's: puzzle;" in ended.stderr
 
 
 def test_where_all_workers_are_of_another_version_the_coordinator_works_itself(

@@ -229,7 +229,7 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
     large = written(LARGE.text(), tmp_path / "large.txt")
     for line, said in (
         (("run", "nakuron", "--from", large), "hakoiri optimise nakuron --from FILE"),
-        (("optimise", "klotski", "--from", large), "klotski has no plays to score; nakuron has"),
+        (("optimise", "klotski", "--from", large), "klotski has no scored moves; puzzles with scores: nakuron"),
         (
             ("optimise", "nakuron", "--from", large, "--strategy", "luck"),
             "give --strategy cycle|random",

@@ -135,7 +135,7 @@ def test_hard_deals_of_a_user_s_puzzle_are_hunted_for(
 def test_a_puzzle_whose_deals_cannot_be_varied_has_no_hunts(hakoiri: Hakoiri, tmp_path: Path) -> None:
     word = written(tmp_path, changed(("    hunted = True\n", ""), text=COINS), "Coins")
     refused = hakoiri.here("hunt", word, check=False)
-    assert "has no deals to hunt for; gap and sliding have" in refused.error
+    assert "does not support hunts; puzzles that do: gap and sliding" in refused.error
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_each_verification_looks_elsewhere(here: Hakoiri, tmp_path: Path) -> Non
 def test_verify_of_a_failed_run_says_that_moves_lead_one_way(here: Hakoiri, tmp_path: Path) -> None:
     _, text = starter("coins.py", directed=True, kernel=False)
     word = written(tmp_path, changed(("undirected = False", "undirected = True"), text=text), "Coins")
-    assert here.here("run", word, check=False).error.endswith("which does not lead back; say undirected = False")
+    assert here.here("run", word, check=False).error.endswith("which does not lead back; set undirected = False")
     found = here.here("verify", "last", "--json", check=False).json
     assert found["cause"] == "puzzle"
-    assert "layer 0: 0xff leads to 0xfc, which does not lead back; say undirected = False" in found["faults"]
+    assert "layer 0: 0xff leads to 0xfc, which does not lead back; set undirected = False" in found["faults"]

@@ -92,7 +92,7 @@ def test_a_mistake_is_told_before_a_run_is_made(text: str | None, said: str, tmp
             changed(("        return found\n", "        return found if key != 0x323 else [0x1000000]\n")),
             "a move from 3/2/3 (0x323) leads to 0x1000000, no configuration",
         ),
-        (changed(("undirected = False", "undirected = True")), "which does not lead back; say undirected = False"),
+        (changed(("undirected = False", "undirected = True")), "which does not lead back; set undirected = False"),
         (changed(("keys == 0x440", "[key == 0x440 for key in keys]")), "(list), expected bool of shape (1,)"),
         (
             changed(("keys == 0x440", "keys == keys.missing")),
@@ -202,4 +202,4 @@ def test_verify_says_that_a_puzzle_is_wrong_and_advises_nothing_that_cannot_help
     assert "the puzzle is wrong, not the file, so no repair helps" in found.stderr
     assert "--repair" not in found.stderr
     assert hakoiri.here("verify", "last", "--full", "--json", check=False).json["cause"] == "puzzle"
-    assert "no layer is damaged, so there is nothing to mend" in hakoiri.here("resume", "last", "--repair").stderr
+    assert "no layer is damaged; nothing to repair" in hakoiri.here("resume", "last", "--repair").stderr

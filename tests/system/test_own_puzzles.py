@@ -189,7 +189,7 @@ def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri,
     by_workers = ("verify", "last", "--full", "--redis", redis_server.url)
     with started_workers(hakoiri, redis_server.url, 1):
         alone = hakoiri(*by_workers)
-    assert "is left out of this run: this worker does not know the puzzle jugs.py:Jugs (digest " in alone.stderr
+    assert "is excluded from this run: this worker does not know the puzzle jugs.py:Jugs (digest " in alone.stderr
     assert "start workers with: hakoiri worker --puzzle jugs.py:Jugs\n" in alone.stderr
     assert "works alone" in alone.stderr
     with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "older" / "jugs.py")}):

@@ -155,7 +155,7 @@ def test_the_whole_space_of_a_board(hakoiri: Hakoiri) -> None:
     assert (found["kind"], found["configurations"], found["components"]) == ("census", 65_880, 898)
     assert hakoiri.ask("resume", "last", "--from", board)["digest"] == found["digest"]
     refused = hakoiri.here("run", "sliding", "--whole", "--until-goal", "--from", board, check=False)
-    assert refused.error.endswith("to no goal; leave out --until-goal")
+    assert refused.error.endswith("so it has no goal; leave out --until-goal")
 
 
 def test_the_readme_lists_every_puzzle_with_its_options() -> None:
@@ -174,7 +174,7 @@ def test_a_goal_of_the_users_choice_is_part_of_the_run(hakoiri: Hakoiri) -> None
     assert hakoiri.ask("verify", "last")["ok"]
     assert hakoiri.ask("resume", "last", "-o", "goal=*54/***")["run"] == found["run"]
     other = hakoiri.here("resume", "last", "-o", "goal=*45/***", check=False)
-    assert "has goal *54/***, the resume names *45/***" in other.error
+    assert "has goal *54/***, and cannot resume with *45/***" in other.error
     one = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", f"goal={path[-1]}")
     assert one["goal_depth"] == hakoiri.ask("distance", found["run"], path[-1])["length"] == found["goal_depth"]
     assert one["digest"] == found["digest"]

@@ -104,14 +104,14 @@ def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
     ("command", "words"),
     [
         (("solve", "gap", "nothing.txt"), "there is no file nothing.txt"),
-        (("solve", "tiles", CONTEST), "tiles has no deals; gap and superpuzz have"),
+        (("solve", "tiles", CONTEST), "tiles has no deals; puzzles with deals: gap and superpuzz"),
         (("solve", "gap", CONTEST.replace("26", "31", 1)), "row 1 column 2: 31 is also in row 1 column 1; missing:"),
         (("solve", "gap", CONTEST, "-o", "ranks=8"), "give -o ranks=7"),
         (("solve", "gap", "2\n" + CONTEST), "announces 2 deals, 1 follow"),
         (("solve", "gap", f"{CONTEST}\n{CONTEST}/11"), "deal 2: a deal of ranks=7 has 4 rows"),
         (("solve", "gap", "11 12"), "deal 1 has 1 rows, expected 4"),
         (("solve", "gap", CONTEST, "--shorten"), "--shorten is for superpuzz"),
-        (("run", "gap", "--from", FIGURE_1_GAP.replace("43", "42", 1)), "row 2 column 2: 42 is already"),
+        (("run", "gap", "--from", FIGURE_1_GAP.replace("43", "42", 1)), "row 2 column 2: 42 is also"),
         (("run", "gap", "--from", FIGURE_1_GAP, "--whole"), "leave out --from"),
         (("run", "superpuzz", "--whole"), "cannot list its whole space"),
     ],
@@ -190,4 +190,4 @@ def test_a_given_solution_is_checked_shown_and_shortened(hakoiri: Hakoiri, tmp_p
     part = hakoiri.ask("replay", "gap", CONTEST, " ".join(cards[:-1]))
     assert (part["moves"], part["solved"]) == (32, False)
     wrong = hakoiri.here("replay", "gap", CONTEST, f"{cards[0]} {cards[0]}", check=False)
-    assert (wrong.code, wrong.error) == (1, f"hakoiri: move 2, {cards[0]}, is against the rules")
+    assert (wrong.code, wrong.error) == (1, f"hakoiri: move 2, {cards[0]}, is not a legal move")

@@ -91,20 +91,20 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("klotski --sizes 4", "no study of 'klotski'; there are studies of gap and superpuzz"),
+        ("klotski --sizes 4", "'klotski' cannot be studied; puzzles that can: gap and superpuzz"),
         ("superpuzz --sizes 2..20", "--sizes 2..20: sizes must be between 3 and 13"),
         ("superpuzz --sizes 8..4", "--sizes 8..4 counts down; write 4..8"),
         ("superpuzz --sizes four", "--sizes four is malformed; write 4..8, 6 or 4,6,8"),
         ("gap --sizes 4,", "--sizes 4, is malformed; write 4..8, 6 or 4,6,8"),
-        ("gap --sizes 4 --strategy astar", "no strategy 'astar'; give --strategy bfs|dfs"),
+        ("gap --sizes 4 --strategy astar", "unknown strategy 'astar'; give --strategy bfs|dfs"),
         (
             "gap --sizes 4 --strategy dfs --shorten",
-            "have anything to spare; leave out --shorten",
+            "of superpuzz only; leave out --shorten",
         ),
-        ("gap --sizes 4 --cap 3G", "a cap of 3000000000 positions is none; give --cap 1..2147483646"),
+        ("gap --sizes 4 --cap 3G", "cap 3000000000 is not in 1..2147483646; give --cap 1..2147483646"),
         ("gap --sizes 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
         ("gap --sizes 4 --csv none/deals.csv", "cannot write none/deals.csv"),
-        ("gap --sizes 4 --memory 1MB", "1 MB are allowed; lower --cap; give --memory "),
+        ("gap --sizes 4 --memory 1MB", "above the limit of 1 MB; lower --cap; give --memory "),
     ],
 )
 def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
@@ -154,13 +154,13 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     interrupted = again.finish()
     assert interrupted.code == 130
     assert interrupted.json["complete"] is False
-    assert f"{len(killed)} deals were there before" in interrupted.stderr
+    assert f"{len(killed)} deals are done" in interrupted.stderr
     left = there()
     assert len(killed) < len(left) < 80
 
     (command,) = re.findall("interrupted: stopped by SIGINT; go on with: hakoiri (.*)", interrupted.stderr)
     finished = hakoiri.here(*shlex.split(command))
-    assert f"{len(left)} deals were there before" in finished.stderr
+    assert f"{len(left)} deals are done" in finished.stderr
     last = there()
     assert len(last) == 80
     # With their seconds: what was kept is as it was, and searched once.
@@ -241,11 +241,11 @@ def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path)
         ("boards --size 3x3 --pieces 1x1:* --csv boards.csv --queue", "--csv goes with no --queue"),
         ("boards --size 3x3 --pieces 4x1:1", "no mix of these pieces fills"),
         ("boards --size 3x3 --pieces 1x1:* -o metric=any", "option metric=any"),
-        ("sizes tiles --sizes 5", "tiles has none of these"),
-        ("sizes tiles --sizes 4 -o rows=2", "the sizes of a study say what rows is"),
+        ("sizes tiles --sizes 5", "tiles has none of the given sizes"),
+        ("sizes tiles --sizes 4 -o rows=2", "the sizes of the study already set rows"),
         ("sizes tiles --sizes x", "--sizes x is malformed; write 4..8, 6 or 4,6,8"),
         ("sizes tiles --sizes 4..65", "--sizes 4..65: sizes must be between 1 and 64"),
-        ("sizes klotski --sizes 4", "there is no study of the sizes of klotski"),
+        ("sizes klotski --sizes 4", "the sizes of klotski cannot be studied"),
     ],
 )
 def test_mistakes_with_boards_and_sizes_are_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:

@@ -39,7 +39,7 @@ def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, 
     first.send(signal.SIGCONT)
     lost = first.finish()
     assert (second.code, lost.code) == (0, 1)
-    assert f"run {directory.name} was taken over by another process while this one stood still" in lost.error
+    assert f"run {directory.name} was taken over by another process while this one was stopped" in lost.error
     assert f"hakoiri status {directory.name}" in lost.error
     assert "hakoiri resume" not in lost.error
     assert (directory / DATA_FILE).read_bytes() == left

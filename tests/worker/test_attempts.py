@@ -98,14 +98,12 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
 @pytest.mark.parametrize("told", [None, b"\x91", b"\xa1", b"\x80\x80", b"\x81\x01\x01", b"\x81\xa3new\x01", b"\xc0"])
 def test_an_answer_of_another_shape_is_refused(read: Callable[[Any], Any], told: bytes | None) -> None:
     """Another version may have other fields; or somebody else has written it."""
-    with pytest.raises(PayloadError, match="what a worker says is not readable"):
+    with pytest.raises(PayloadError, match="a message of a worker is not readable"):
         read([] if told is None else [np.frombuffer(told, dtype=np.uint8)])
 
 
 def test_what_others_keep_under_our_names_is_told_as_such() -> None:
-    words = (
-        r"Redis at redis://den/0 holds something else under a name of Hakoiri's; give Hakoiri a Redis, or a database"
-    )
+    words = r"Redis at redis://den/0 holds a value of another type under a name of Hakoiri; use a Redis, or a database"
     with pytest.raises(WorkerError, match=words), redis_errors("redis://:secret@den/0"):
         raise redis.ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value")
 

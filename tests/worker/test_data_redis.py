@@ -98,10 +98,10 @@ def has_ended(process: int) -> bool:
 
 
 def test_what_hinders_it_is_told_in_one_line(server: DataRedis, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(WorkerError, match=r"203\.0\.113\.9 is no address of this machine"):
+    with pytest.raises(WorkerError, match=r"203\.0\.113\.9 is not an address of this machine"):
         DataRedis("203.0.113.9", MEMORY)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(WorkerError, match="no redis-server can be started here"):
+    with pytest.raises(WorkerError, match="cannot start redis-server"):
         server.revive()
 
 
@@ -111,7 +111,7 @@ def test_what_hinders_it_is_told_in_one_line(server: DataRedis, monkeypatch: pyt
 )
 def test_only_plain_urls_are_opened(url: str) -> None:
     """They come from Redis."""
-    with pytest.raises(PayloadError, match="no URL of a data Redis"):
+    with pytest.raises(PayloadError, match="the URL of a data Redis is malformed"):
         open_depot(url)
 
 

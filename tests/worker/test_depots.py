@@ -25,7 +25,7 @@ def test_an_address_that_is_none_or_not_shown_harms_nobody(url: str) -> None:
 def test_a_data_redis_that_no_host_names_is_lost_and_that_of_the_queue_never() -> None:
     main = cast(redis.Redis, Told("redis://10.0.0.9:1/0"))
     depots = Depots(main)
-    with pytest.raises(DepotLostError, match="no host lives at the data Redis"), depots.reach(5):
+    with pytest.raises(DepotLostError, match="belongs to no live host"), depots.reach(5):
         pytest.fail("it was connected to")
     with depots.reach(MAIN) as connection:
         assert connection is main

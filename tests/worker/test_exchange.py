@@ -98,7 +98,7 @@ def test_a_sound_checksum_over_wrong_keys_is_no_excuse(tmp_path: Path) -> None:
     spill.append(0, join_blocks([Block(DEPTH, 1, 3, value)], U32))
     exchange = Exchange(Partition(U32, (9,)), DEPTH, spill, 0)
     for read in (lambda: exchange.between(0, 0, 9), lambda: [*exchange.drain(0)]):
-        with pytest.raises(DamagedError, match=r"run .*: its spill file 5-0 is damaged"):
+        with pytest.raises(DamagedError, match=r"spill file 5-0 of run .* is damaged"):
             read()
 
 

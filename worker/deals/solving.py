@@ -139,7 +139,9 @@ def _before(puzzle: Dealt, layer: Keys, after: Key) -> Key:
         leading = np.flatnonzero(equal_rows(successors, np.broadcast_to(wanted, successors.shape)))
         if leading.size:
             return key_at(np.repeat(block, counts, axis=0), int(leading[0]))
-    raise TaskError(f"{puzzle.name}: nothing in the layer before leads to {puzzle.render(after)}; is it undirected?")
+    raise TaskError(
+        f"{puzzle.name}: no configuration of the previous layer leads to {puzzle.render(after)}; is it undirected?"
+    )
 
 
 def bytes_of_search(puzzle: Dealt, cap: int) -> int:

@@ -29,7 +29,7 @@ def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
         successors, degrees = simple_edges(block, *puzzle.expand(block))
         found = np.minimum(places.lower_bounds(successors), len(keys) - 1)
         if not equal_rows(keys[found], successors).all():
-            raise TaskError(f"{puzzle.name}: a move leads out of a set that no move was to lead out of")
+            raise TaskError(f"{puzzle.name}: a move leaves a set of configurations that must be closed")
         counts.append(degrees)
         targets.append(found.astype(np.int32))
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)

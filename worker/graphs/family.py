@@ -132,7 +132,7 @@ def measure(family: Family, asked: MemberRequest) -> Member:
 def _space_of(puzzle: Family) -> _Space:
     keys = np.concatenate(list(puzzle.configurations()))
     if len(keys) > _MOST:
-        raise PuzzleError(f"{len(keys):,} configurations are too many for a graph: it holds {_MOST:,}")
+        raise PuzzleError(f"{len(keys):,} configurations exceed the limit of {_MOST:,} for a graph")
     graph = closed_graph(puzzle, keys)
     labels = label_components(graph)
     order = np.argsort(labels, kind="stable").astype(np.int32)

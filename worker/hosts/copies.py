@@ -241,8 +241,8 @@ class Transfer:
         request = self._request
         layer, number = divmod(number, len(request.targets))
         if not 0 <= layer <= request.depth - request.first or request.targets[number] != request.me:
-            raise PayloadError(f"a message of another host has blocks of range {number}, which are not awaited")
+            raise PayloadError(f"a message of another host has unexpected blocks of range {number}")
         low, high = request.cuts.bounds(number)
         if not all(low <= first < high for first in ints(coded.firsts)):
-            raise PayloadError(f"a message of another host has blocks that are not of range {number}")
+            raise PayloadError(f"a message of another host has blocks outside range {number}")
         self._copies.take_in(request.first + layer, coded)

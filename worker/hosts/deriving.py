@@ -108,7 +108,9 @@ class _Process:
             write_message(self._send, pack_arrays([keys]))
             answer = read_message(self._receive)
         except (EOFError, BrokenPipeError) as error:
-            raise TaskError("a process that follows the rules of the puzzle has ended: look at its output") from error
+            raise TaskError(
+                "a process that derives layers by the rules of the puzzle has ended; see its output"
+            ) from error
         return unpack_arrays(answer)
 
     def close(self) -> None:

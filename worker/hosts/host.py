@@ -76,7 +76,7 @@ class Host:
                 stack.enter_context(RunLock(directory))
             except RunHeldError as error:
                 raise TaskError(
-                    f"{directory} is in use by another process of a host", Hint("change", "store")
+                    f"directory {directory} is in use by another host process", Hint("change", "store")
                 ) from error
             self.name = _name_in(directory)
             self._resources = stack.pop_all()
@@ -101,8 +101,8 @@ class Host:
                 if task != "host-take":
                     text = f"it keeps nothing of run {request.manifest.get('run')}"
                     if request.copies:
-                        raise TaskError(f"{text}, of which others have copies", Hint("drain", self.name))
-                    raise TaskError(f"{text}: begin the run anew")
+                        raise TaskError(f"{text}; other hosts have copies", Hint("drain", self.name))
+                    raise TaskError(f"{text}; start a new run")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, depots, task)
             if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):
@@ -208,5 +208,5 @@ def _name_in(directory: Path) -> str:
         write_file(file, f"{socket.gethostname()}-{secrets.token_hex(3)}\n")
     name = file.read_text(encoding="utf-8", errors="replace").strip()
     if not _NAME.fullmatch(name):
-        raise TaskError(f"{file} does not hold the name of a host; remove it, and the host gets a new one")
+        raise TaskError(f"file {file} does not hold a host name; remove it to get a new name")
     return name

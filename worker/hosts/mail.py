@@ -38,7 +38,7 @@ class Mail:
                     return
             except redis.exceptions.OutOfMemoryError as error:
                 if monotonic() > until:
-                    raise PayloadError("the data Redis of another host stays full") from error
+                    raise PayloadError("the data Redis of another host is full and does not empty") from error
                 sleep(_PAUSE_SECONDS)
 
     def receive(self) -> Message | None:

@@ -52,7 +52,7 @@ class RunPart:
             opened.enter_context(RunLock(directory))
             self.store = opened.enter_context(RunStore(directory, writable=True))
             if self.store.layout != puzzle.layout:
-                raise TaskError("the manifest of the run and its puzzle have keys of other kinds")
+                raise TaskError("the manifest and the puzzle of the run have different key layouts")
             self._copies: Copies | None = None
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(directory, self.store.manifest, self._shares.staged_bytes))
@@ -78,7 +78,7 @@ class RunPart:
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
         """Keep own keys, and copies, of the layers before `request.depth`, nearest last, in place of all there is."""
         if not all(self.store.layout.holds(keys) and is_increasing(keys) for keys in layers):
-            raise PayloadError("a request is not readable: its layers are no increasing keys")
+            raise PayloadError("a request is not readable: the keys of its layers do not increase")
         self._drop_from(0)
         if self._copies is not None:
             self._copies.erase(BLOCKS)
@@ -106,7 +106,9 @@ class RunPart:
             self._drop_from(request.depth)
             if self.store.state.depth != request.depth - 1:
                 there = self.store.state.depth
-                raise TaskError(f"it has layers up to {there} of the run, not {request.depth - 1}: begin the run anew")
+                raise TaskError(
+                    f"it has layers of the run up to {there}, expected {request.depth - 1}; start a new run"
+                )
             self._step = self._step_from(RoundMark(request.depth, b""), request, session)
         step = self._asked(request, session)
         step.expand(request.round_seconds)
@@ -164,7 +166,7 @@ class RunPart:
     def receive(self, request: HostRequest, session: str) -> list[Array]:
         """Make durable what other hosts have sent."""
         if self._transfer is None or not self._transfer.is_asked(request, session):
-            raise PayloadError("this host awaits no blocks of others: it was started again")
+            raise PayloadError("this host expects no blocks, because it was restarted")
         self._transfer.finish(request.expected)
         self._abandon()
         return [as_array({})]
@@ -265,7 +267,7 @@ class RunPart:
     def _asked(self, request: HostRequest, session: str) -> HostStep:
         """Return the step that a request continues."""
         if self._step is None or not self._step.is_asked(request, session):
-            raise PayloadError(f"this host has not expanded for layer {request.depth}: it was started again")
+            raise PayloadError(f"this host has not expanded for layer {request.depth}, because it was restarted")
         if request.base and self._layers.within is None:
             raise PayloadError("the run that the goal distances belong to has moved")
         return self._step

@@ -26,7 +26,7 @@ def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list
     """Return the lengths and bytes of the blocks of a layer that begin with `firsts`, own ones or copies."""
     layout = stores[0].layout
     if not layout.holds(firsts):
-        raise PayloadError("a request is not readable: its blocks begin with no keys")
+        raise PayloadError("a request is not readable: the first keys of its blocks are malformed")
     values = [_value(stores, block_key(request.depth, first, layout.bytes)) for first in ints(firsts)]
     return [np.array(list(map(len, values)), dtype=np.int64), np.frombuffer(b"".join(values), dtype=np.uint8)]
 
@@ -34,7 +34,7 @@ def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list
 def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[Array]:
     """Return 1 for each of some increasing keys that is in layer `request.depth`, own or copied; `DamagedError`."""
     if not stores[0].layout.holds(keys) or not is_increasing(keys):
-        raise PayloadError("a request is not readable: the keys to be found do not increase")
+        raise PayloadError("a request is not readable: the keys to look up do not increase")
     stores[0].require_whole(request.depth)
     return [np.any([store.members(request.depth, keys) for store in stores], axis=0).astype(np.uint8)]
 
@@ -42,5 +42,5 @@ def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[A
 def _value(stores: Sequence[RunStore], name: bytes) -> bytes:
     found = next(filter(None, (store.read(BLOCKS, name) for store in stores)), None)
     if found is None:
-        raise DamagedError("a block that a host has listed is not there any more")
+        raise DamagedError("a block that a host has listed does not exist any more")
     return found

@@ -113,22 +113,22 @@ class HostRequest:
             raise PayloadError(f"a request is not readable: {error}") from error
         lists = (found.depots, found.owners, found.expected, found.copies, found.targets, found.pieces, found.fresh)
         if not all(type(each) is int for values in lists for each in values):
-            raise PayloadError("a request is not readable: its lists hold other things than numbers")
+            raise PayloadError("a request is not readable: its lists have entries that are not numbers")
         hosts = len(found.hosts)
         if not 0 <= found.me < hosts == len(found.depots) or not all(0 <= owner < hosts for owner in found.owners):
-            raise PayloadError("a request is not readable: it is for none of its hosts")
+            raise PayloadError("a request is not readable: its addressee is not among its hosts")
         if not all(-1 <= each < hosts for each in (*found.copies, *found.targets)):
-            raise PayloadError("a request is not readable: it names none of its hosts")
+            raise PayloadError("a request is not readable: it names a host that is not among its hosts")
         of_ranges = (found.copies, found.targets, found.pieces)
         if {ranges} != {len(found.owners), *(len(each) for each in of_ranges if each)}:
-            raise PayloadError("a request is not readable: its ranges are not those of its hosts")
+            raise PayloadError("a request is not readable: its ranges do not match its hosts")
         if (
             not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
             or min(found.memory, found.round, *found.expected, *found.pieces, 0) < 0
             or not all(0 < number < ranges for number in found.fresh)
             or not (0 <= found.sample <= _MOST_SAMPLE and 0 <= found.seed < _MOST_SEED)
         ):
-            raise PayloadError("a request is not readable: a number of it is out of bounds")
+            raise PayloadError("a request is not readable: one of its numbers is out of bounds")
         return found
 
 
@@ -153,7 +153,7 @@ class HostExpanded:
 
     def __post_init__(self) -> None:
         if self.within and digest_text(lanes_in(self.within)) != self.within:
-            raise ValueError(f"{self.within!r} is no digest")
+            raise ValueError(f"{self.within!r} is not a digest")
 
 
 @dataclass(frozen=True)
@@ -193,9 +193,9 @@ class HostMerged:
 
     def __post_init__(self) -> None:
         if digest_text(lanes_in(self.digest)) != self.digest:
-            raise ValueError(f"{self.digest!r} is no digest")
+            raise ValueError(f"{self.digest!r} is not a digest")
         if self.sizes and (sum(self.sizes) != self.size or min(self.sizes) < 0):
-            raise ValueError("its ranges are not its part of the layer")
+            raise ValueError("its ranges do not match its part of the layer")
 
 
 @lru_cache(maxsize=4)

@@ -91,7 +91,9 @@ class HostStep:
 
         def put(number: int, coded: Coded) -> None:
             if number not in mine:
-                raise PayloadError(f"a message of another host has blocks of range {number}, which is not kept here")
+                raise PayloadError(
+                    f"a message of another host has blocks of range {number}, which this host does not keep"
+                )
             exchange.put(number, coded)
 
         self._inbox, self._waited = Inbox(mail.receive, put, part.store.layout), 0.0

@@ -189,7 +189,7 @@ class Inbox:
                 before = len(self._seen)
                 self._changed.wait(seconds)
                 if len(self._seen) == before and self._error is None:
-                    raise PayloadError(f"{count} messages of other hosts have not come")
+                    raise PayloadError(f"{count} messages of other hosts have not arrived")
 
     def close(self) -> None:
         """Accept no more messages from the return on; the thread ends in a moment."""
@@ -238,7 +238,7 @@ def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tup
     except ValueError as error:
         raise PayloadError(f"a message of another host is not readable: {error}") from error
     if ids.dtype != np.int64 or ids.shape != (3,) or ids[2] not in (0, 1):
-        raise PayloadError("a message of another host is not readable: it does not say whose it is")
+        raise PayloadError("a message of another host is not readable: its sender is missing")
     sender, number, compressed = ids.tolist()
     if compressed:
         data = _decompressed(data)
@@ -264,9 +264,9 @@ def _split_ranges(
     numbers = (ranges, counts, lengths)
     sized = all(each.dtype == np.int64 and each.shape == (len(firsts),) for each in numbers)
     if not sized or not layout.holds(firsts) or data.dtype != np.uint8 or data.ndim != 1:
-        raise PayloadError("a message of another host is not readable: its arrays are of other types")
+        raise PayloadError("a message of another host is not readable: its arrays have unexpected types")
     if (lengths < 0).any() or int(lengths.sum()) != len(data):
-        raise PayloadError("a message of another host is not readable: its blocks have other lengths")
+        raise PayloadError("a message of another host is not readable: its blocks have unexpected lengths")
     coded, parts = Coded(firsts, counts, lengths, data.data), []
     cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
     for begin, end in pairwise(cuts):

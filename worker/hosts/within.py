@@ -85,5 +85,5 @@ class _Goals(Backwards):
 def moves_within(puzzle: Puzzle, depth: Depth) -> Puzzle:
     """Return the moves that make layer `depth` of goal distances; `TaskError` for a puzzle without moves backwards."""
     if not isinstance(puzzle, Reversible):
-        raise TaskError(f"{puzzle.name} knows no moves backwards")
+        raise TaskError(f"{puzzle.name} has no backward moves")
     return Backwards(puzzle) if depth else _Goals(puzzle)

@@ -68,11 +68,11 @@ class Partition:
     def unpack(cls, packed: bytes, layout: Layout) -> "Partition":
         """The inverse; `PayloadError` for bytes that cut no keys."""
         if not isinstance(packed, bytes) or len(packed) % layout.bytes or len(packed) >= _MOST_RANGES * layout.bytes:
-            raise PayloadError("ranges are not readable: their cuts are no keys")
+            raise PayloadError("ranges are not readable: their bounds are not keys")
         size = layout.bytes
         cuts = tuple(int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))
         if cuts and (cuts[0] == 0 or not is_increasing(layout.pack(cuts))):
-            raise PayloadError("ranges are not readable: their cuts do not increase")
+            raise PayloadError("ranges are not readable: their bounds do not increase")
         return cls(layout, cuts)
 
 

@@ -53,7 +53,7 @@ def walk(puzzle: Dealt, leg: Leg) -> WalkResult:
     if most > leg.above and game is full:
         figures = figures_of(game, deal_of(game, best), leg.cap)
         if score_of(figures, leg.objective) != most:
-            raise TaskError(f"{found}: the hunt found {most} {leg.objective}, but it is {figures}")
+            raise TaskError(f"{found} has {figures}, but the hunt counted {most} {leg.objective}")
     return WalkResult(game.text_of_deal(deal_of(game, field)), known, found, most, figures, tried + 1, generated + more)
 
 
@@ -61,7 +61,9 @@ def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
     """Return all figures of a deal, by an exact search in memory; `PuzzleError` for more than `cap` positions."""
     solved = solve(puzzle, puzzle.start_of(deal), "bfs", "exhausted", cap)
     if not solved.exhausted:
-        raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions", Hint("raise", "cap"))
+        raise PuzzleError(
+            f"{puzzle.text_of_deal(deal)} leads to more positions than the cap of {cap:,}", Hint("raise", "cap")
+        )
     return DealFigures.of(solved)
 
 

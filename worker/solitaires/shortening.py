@@ -91,7 +91,7 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move], reach: int = 0) -> Sho
             path = _positions(path[0], moves)
         left[step] = len(moves)
     if replay(game, places, moves)[-1] != end:
-        raise TaskError("a shortened solution ends elsewhere: this is a defect of Hakoiri")
+        raise TaskError("a shortened solution ends elsewhere; this is a bug of Hakoiri")
     return Shortened(moves, rounds, left)
 
 
@@ -103,7 +103,7 @@ def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Plac
     for number, move in enumerate(moves, 1):
         here = list(found[-1])
         if move not in puzzle.moves(here):
-            raise TaskError(f"move {number}, {puzzle.word(move[0])} to cell {move[1]}, is against the rules")
+            raise TaskError(f"move {number}, {puzzle.word(move[0])} to cell {move[1]}, is not a legal move")
         card, cell = move
         found.append(tuple(moved(here, card, cell)))
     return found

@@ -25,7 +25,7 @@ _UNTIL: tuple[Until, ...] = get_args(Until)
 def as_solitaire(puzzle: Dealt) -> Solitaire:
     """Return a puzzle whose `solver` is ``cards``; `TaskError` if it is not a solitaire."""
     if not isinstance(puzzle, Solitaire):
-        raise TaskError(f"{puzzle.name} is no solitaire with cards on a field")
+        raise TaskError(f"{puzzle.name} is not a card solitaire")
     return puzzle
 
 

@@ -40,7 +40,7 @@ def connect(url: str, name: str | None = None) -> redis.Redis:
             )
         except ValueError:
             raise RedisUnavailableError(
-                f"{without_password(url)!r} is no Redis URL; write redis://HOST:PORT/0, with rediss:// for TLS"
+                f"{without_password(url)!r} is not a Redis URL; expected redis://HOST:PORT/0, or rediss:// for TLS"
             ) from None
         connection.ping()
         return connection
@@ -73,16 +73,16 @@ def redis_errors(url: str) -> Iterator[None]:
     except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
         raise refused(where) from error
     except AwayError as error:
-        raise RedisUnavailableError(f"Redis at {where} does not serve: {error}") from error
+        raise RedisUnavailableError(f"Redis at {where} does not answer commands: {error}") from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
-            f"no Redis answers at {where}; start one with 'redis-server'", Hint("change", "redis")
+            f"no Redis answers at {where}; start one with redis-server", Hint("change", "redis")
         ) from error
     except ResponseError as error:
         if str(error).startswith(("NOAUTH", "WRONGPASS", "ERR AUTH")):
             raise refused(where) from error
         if "WRONGTYPE" in str(error):
-            raise _taken(where, "something else under a name of Hakoiri's") from error
+            raise _taken(where, "a value of another type under a name of Hakoiri") from error
         raise WorkerError(f"Redis at {where} refused a command: {error}") from error
     except RedisError as error:
         raise WorkerError(f"Redis at {where}: {error}") from error
@@ -97,18 +97,18 @@ def require_own_names(connection: redis.Redis, url: str) -> None:
         found = map(_text, pipeline.execute())
     for (name, expected), kind in zip(SHARED_TYPES.items(), found, strict=True):
         if kind not in (expected, "none"):
-            raise _taken(without_password(url), f"a {kind} under {name!r}, where Hakoiri needs a {expected}")
+            raise _taken(without_password(url), f"a {kind} under {name!r}, expected a {expected}")
 
 
 def _taken(where: str, what: str) -> WorkerError:
-    step = "give Hakoiri a Redis, or a database of it, where nothing else is"
+    step = "use a Redis, or a database of it, that no other program uses"
     return WorkerError(f"Redis at {where} holds {what}; {step}")
 
 
 def refused(where: str) -> RedisRefusedError:
     """Return the error for a wrong or missing password."""
     return RedisRefusedError(
-        f"Redis at {where} refuses the user or password; write them into HAKOIRI_REDIS as redis://:PASSWORD@HOST:PORT/0"
+        f"Redis at {where} rejects the user or password; set HAKOIRI_REDIS=redis://:PASSWORD@HOST:PORT/0"
     )
 
 

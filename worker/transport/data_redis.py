@@ -75,7 +75,7 @@ class DataRedis:
                     preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
                 )  # fmt: skip
             except OSError as error:
-                raise WorkerError(f"no redis-server can be started here ({error}); install one") from error
+                raise WorkerError(f"cannot start redis-server ({error}); install it") from error
             self._await_answer(process, log)
         return process
 
@@ -123,4 +123,4 @@ def free_port(host: str) -> int:
                 return port
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise WorkerError(f"{host} is no address of this machine: name one that is") from error
+                raise WorkerError(f"{host} is not an address of this machine; choose one that is") from error

@@ -73,7 +73,7 @@ def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis
             retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
     except ValueError:
-        raise PayloadError("this is no URL of a data Redis; write redis://:PASSWORD@HOST:PORT/0") from None
+        raise PayloadError("the URL of a data Redis is malformed; expected redis://:PASSWORD@HOST:PORT/0") from None
 
 
 def require_networks(text: str) -> None:
@@ -109,7 +109,7 @@ class Depots:
             return
         connection, where = self._open(number)
         if time.monotonic() < self._away.get(number, 0.0):
-            raise DepotLostError(f"the data Redis at {where} has just not answered")
+            raise DepotLostError(f"the data Redis at {where} did not answer a moment ago")
         try:
             with allowing(most + _LITTLE, _ANSWER_SECONDS):
                 yield connection
@@ -124,15 +124,15 @@ class Depots:
         if number not in self._opened:
             urls = {depot_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
             if number not in urls:
-                raise DepotLostError("no host lives at the data Redis that a message is for")
+                raise DepotLostError("the data Redis of a message belongs to no live host")
             url, where = urls[number], without_password(urls[number])
             try:
                 opened = open_depot(url)
             except PayloadError as error:
                 raise DepotLostError(str(error)) from error
             if not _may_be_reached(self._main, url):
-                words = f"no host shows from that address that a data Redis is at {where}; if it is one of yours,"
-                raise DepotLostError(f"{words} name its host in {DATA_NETWORKS}")
+                words = f"no host announces a data Redis at {where} from that address; if it is yours,"
+                raise DepotLostError(f"{words} add its host to {DATA_NETWORKS}")
             self._opened[number] = opened, where
         return self._opened[number]
 

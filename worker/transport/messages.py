@@ -58,7 +58,7 @@ class Event:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
         texts = (event.kind, event.token, event.worker, event.detail)
         if not all(isinstance(text, str) for text in texts) or type(event.attempt) is not int:
-            raise PayloadError("a message in Redis is not readable: its fields are of other types")
+            raise PayloadError("a message in Redis is not readable: its fields have unexpected types")
         if event.kind not in get_args(EventKind):
             raise PayloadError(f"a message in Redis is not readable: unknown kind {event.kind!r}")
         return event

@@ -52,7 +52,7 @@ def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
         first = int.from_bytes(raw[: layout.bytes], "big")
         keys = decode_block(memoryview(raw)[layout.bytes :], first, shape[0], layout)
         if keys is None:
-            raise PayloadError("its keys are broken")
+            raise PayloadError("its keys are malformed")
         return keys
     if kind != "r":
         raise PayloadError(f"unknown kind {kind!r}")

@@ -80,7 +80,7 @@ class TaskJob(Job):
         except (redis.ResponseError, zlib.error) as error:
             raise NoSuchJobError(f"{self.key}: {error}") from error
         if not inflater.eof:
-            raise NoSuchJobError(f"{self.key} is no job of Hakoiri's")
+            raise NoSuchJobError(f"{self.key} is not a job of Hakoiri")
 
 
 class TaskQueue(Queue):
@@ -212,7 +212,7 @@ def _perform(
 
 def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequest:
     if task not in (host.tasks if host else TASKS):
-        raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
+        raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
     try:
         return TaskRequest(**fields)
     except TypeError as error:
@@ -251,7 +251,7 @@ def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Array
     shared = _shared_arrays(connection, request)
     raw = get_bytes(connection, input_key(request.session, request.token))
     if raw is None:
-        raise PayloadError("its arrays are gone from Redis")
+        raise PayloadError("its arrays are missing from Redis")
     return unpack_arrays(raw), shared
 
 
@@ -302,7 +302,7 @@ def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Arr
         name = shared_key(request.session, request.shared, piece)
         raw = get_bytes(connection, name)
         if raw is None:
-            raise PayloadError("the arrays of its stage are gone from Redis")
+            raise PayloadError("the arrays of its stage are missing from Redis")
         try:
             parts += unpack_arrays(raw)
         except PayloadError:

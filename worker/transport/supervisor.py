@@ -116,8 +116,8 @@ class Supervisor:
         elif not self._gave_reason:
             self._gave_reason = True
             self._note(
-                f"{_MOST_EARLY} worker processes in succession ended as soon as they had begun: "
-                f"{self._reason()}; trying again, after longer and longer pauses"
+                f"{_MOST_EARLY} worker processes in a row ended right after they started: "
+                f"{self._reason()}; trying again after growing pauses"
             )
         return min(_RESTART_SECONDS * 2.0 ** max(0, excess), _LONGEST_PAUSE_SECONDS)
 
@@ -132,7 +132,7 @@ class Supervisor:
         try:
             self._workers[place] = self._start_in(place)
         except OSError as error:
-            self._note(f"no worker could be started ({error}); trying again")
+            self._note(f"cannot start a worker ({error}); trying again")
             self._again[place] = time.monotonic() + _RESTART_SECONDS
         else:
             self.replaced += 1
@@ -145,7 +145,7 @@ class Supervisor:
             self._note(f"{error}; trying again")
             time.sleep(_RESTART_SECONDS)
         else:
-            self._note("the data Redis had ended; another is in its place, empty")
+            self._note("the data Redis ended; an empty one replaces it")
 
     def request_stop(self) -> None:
         """Make `run` return; safe in a signal handler."""

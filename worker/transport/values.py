@@ -45,9 +45,9 @@ class _Allowance:
         self.left -= received
         self._seconds += received / _LEAST_PACE - seconds
         if self.left < 0:
-            raise redis.ConnectionError("it says more than it was asked")
+            raise redis.ConnectionError("it sent an unexpected reply")
         if self._seconds < 0:
-            raise redis.ConnectionError("it takes too long to say anything")
+            raise redis.ConnectionError("its reply takes too long")
 
 
 _allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
@@ -132,7 +132,7 @@ class _Buffer(SocketBuffer):
         line: bytes = self._buffer.readline()
         while not line.endswith(_END):
             if len(line) > _MOST_LINE:
-                raise redis.ConnectionError("it says a line without an end")
+                raise redis.ConnectionError("its reply has an endless line")
             self._read_from_socket(timeout=timeout)
             line += self._buffer.readline()
         return line[: -len(_END)]
@@ -140,7 +140,7 @@ class _Buffer(SocketBuffer):
     def read(self, length: int, timeout: Any = SENTINEL) -> Any:
         allowance = _allowance.get()
         if not 0 <= length <= (allowance.left + self.unread_bytes() if allowance else _MOST_VALUE):
-            raise redis.ConnectionError(f"it announces a value of {length:,} bytes")
+            raise redis.ConnectionError(f"its reply announces a value of {length:,} bytes")
         if length < _LARGE:
             return super().read(length, timeout)
         # Not a bytearray, which would be filled with zeroes first.
