@@ -102,7 +102,7 @@ class Keepers:
         """Return the error that these hosts do not answer, with what to do."""
         run = self._store.directory.name
         lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else []
-        text = f"{', '.join(sorted(hosts))}, who keep layers of run {run}, do not answer"
+        text = f"{', '.join(sorted(hosts))} do not answer, and keep layers of run {run}"
         return ElsewhereError(text, Hint("host", "DIR"), *lost)
 
 

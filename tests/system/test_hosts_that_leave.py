@@ -104,7 +104,7 @@ def test_answers_of_a_run_with_copies_need_not_all_hosts(hakoiri: Hakoiri, hosts
     refused = hakoiri.here("path", run, "--to", "farthest", env=env, check=False)
     assert (refused.code, f"hakoiri delete {run}" in refused.error) == (1, True)
     refused = hakoiri.here("drain", lost, "--redis", hosts.url, check=False)
-    assert (refused.code, f"{hosts.name(2)}, who keep layers of run {run}, do not answer" in refused.error) == (1, True)
+    assert (refused.code, f"{hosts.name(2)} do not answer, and keep layers of run {run}" in refused.error) == (1, True)
 
 
 @pytest.mark.slow
