@@ -20,7 +20,7 @@ from tests.support.commands import ROOT, Hakoiri, clean_environment
 
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
 _FILES = "own-puzzle.md"
-_TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_TEXTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 _EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 #: Files that commands of the text write.
 _WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot")
@@ -162,6 +162,13 @@ def test_links_lead_somewhere(text: Path) -> None:
         file = text.parent / link if link else text
         assert file.exists(), link
         assert not heading or heading in headings(file), (link, heading)
+
+
+def test_files_for_contributors_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [name for name in re.findall(r"`([\w./]+/[\w.]*)[ `]", text) if "NAME" not in name]
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == ["pages/solutions.js", "pages/run.js"]
 
 
 def headings(text: Path) -> set[str]:

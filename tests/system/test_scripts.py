@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.commands import ROOT
 
@@ -34,6 +35,17 @@ def test_a_script_parses_and_stops_at_errors(script: Path) -> None:
     done = call(shell[1] or shell[2], "-n", script)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^set -eu", text, re.MULTILINE) or 'exit "$failed"' in text
+
+
+def test_hooks_and_workflow_call_what_there_is() -> None:
+    """Nothing of another host but the checkout, and no second list of what is checked."""
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert [repo["repo"] for repo in hooks] == ["local"]
+    entries = [Path(hook["entry"].split()[0]) for hook in hooks[0]["hooks"]]
+    assert [entry for entry in entries if entry.parts[0] != ".venv" and not (ROOT / entry).is_file()] == []
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"].values()
+    assert job["steps"][-1] == {"run": ".ci/run"}
+    assert [step["uses"] for step in job["steps"] if "uses" in step] == ["actions/checkout@v4"]
 
 
 def copy_of_the_tree(target: Path) -> Path:
