@@ -14,9 +14,9 @@ PRODUCT = ("puzzles", "storage", "worker", "coordinator", "hakoiri")
 REST = ("benchmarks", "campaigns", "scripts", "tests")
 #: How many findings remain, by rule and part of the repository; 0 where nothing is said. Lower them, never raise them.
 BUDGETS = {
-    ("inversion", "docs"): 9, ("inversion", "product"): 18, ("inversion", "rest"): 41,
-    ("long", "docs"): 143, ("long", "product"): 54, ("long", "rest"): 8,
-    ("none", "docs"): 1, ("none", "product"): 18, ("none", "rest"): 18,
+    ("inversion", "product"): 18, ("inversion", "rest"): 41,
+    ("long", "docs"): 34, ("long", "product"): 54, ("long", "rest"): 8,
+    ("none", "product"): 18, ("none", "rest"): 18,
     ("question", "product"): 28, ("question", "rest"): 187,
 }  # fmt: skip
 QUESTION = re.compile(r"(What|How|Whether|Who|Whose|Which|Where)\b")

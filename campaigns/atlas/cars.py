@@ -44,11 +44,11 @@ def _mix(size: int, along_rows: int) -> Entry:
 CARS = Part(
     "cars",
     "Rush Hour with cars of one cell",
-    "Every square board on which all cells but one hold a car of one cell, *r* moving along its row or *c* along its "
-    "column; a car along row 1 of 5x5, row 2 of 4x4, is to reach the left end of it. Tromp and Cilibrasi (*Limits of "
-    "Rush Hour Logic Complexity*, arXiv cs/0502068; also called orimazes) give 199 moves as the most of 5x5, with this "
-    f"exit, and 732 of 6x6, which has {36 * 2**35:,} boards and was not tried. Here are all mixes: together the "
-    f"{16 * 2**15:,} boards of 4x4 and the {25 * 2**24:,} of 5x5, but for those without a car along rows, or along "
+    "All cells but one hold a car of one cell, *r* moving along its row or *c* along its column. The goal is that a "
+    "car along row 1 of 5x5, or row 2 of 4x4, reaches the left end of the row. Tromp and Cilibrasi (*Limits of Rush "
+    "Hour Logic Complexity*, arXiv cs/0502068; also called orimazes) give 199 moves as the most of 5x5, with this exit."
+    f" For 6x6, with {36 * 2**35:,} boards, they give 732, which was not tried. Here are all mixes: together the "
+    f"{16 * 2**15:,} boards of 4x4 and the {25 * 2**24:,} of 5x5, except those without a car along rows, or along "
     "columns.",
     {"configurations": "boards", "moves": "most moves", "count": "boards that need them", "hardest": "one of them",
      "dead": "boards without a solution"},

@@ -26,9 +26,9 @@ python -m campaigns.atlas pancakes --until 30    # one part, for half an hour
 python -m campaigns.atlas --publish              # this page
 ```
 
-**{_SAME}** stands beside a value that was published before, and is the same; a published value that differs is told.
-**{_NONE}** stands where a published value was looked for and none was found, which does not mean that there is none.
-Other values were not looked up. `open` was not measured. The first column is the size, or which row it is. *So far
+**{_SAME}** marks a value that was published before and is the same; a published value that differs is named.
+**{_NONE}** marks a value for which no published one was found, though there may be one. Other values were not looked
+up. `open` was not measured. The first column is the size, or which row it is. *So far
 away*: how many configurations lie at the greatest distance. *Layers*: how many there are, that of the start among them;
 a mark there is of all their sizes. *Capped*: deals that were given up, after as many positions as the search was
 allowed. *Deciles*: a tenth of the deals lie below the first, two tenths below the second, and so on.
@@ -41,11 +41,11 @@ certificate, which holds size and digest of each layer, but no diameters:
 _RATES = """\
 **Where the rate falls, and why.** A process takes its time to start, so small runs are slow for their size, and the
 rate rises with it. Then it is the puzzle's own: how many moves a configuration has, and what its key costs. It falls
-where the bitmap of a layer's successors, a bit for each possible key, does not fit into the memory allowed, so that
-successors are sorted: `run tiles -o rows=3 -o columns=4`, whose bitmap has 60 MB, took 21 ns of CPU a configuration
-with `--memory 8GB`, 28 with 400MB and 59 with 200MB; that of the 2x7 tiles would have 10.9 GB, where 9 GB were allowed.
-Where the sorted ones do not fit either, pieces of them go to the disk and come back, one range of keys after another,
-and the files take more at some moment than is stored in the end (the last two columns, bytes a configuration of the
+where the bitmap of a layer's successors, a bit for each possible key, does not fit into the memory allowed, because
+successors are then sorted. `run tiles -o rows=3 -o columns=4`, whose bitmap has 60 MB, took 21 ns of CPU a
+configuration with `--memory 8GB`, 28 with 400MB and 59 with 200MB. That of the 2x7 tiles would have 10.9 GB, where 9 GB
+were allowed. If the sorted ones do not fit either, pieces of them go to the disk and come back, range by range. The
+files then take more at some moment than is stored in the end (the last two columns, bytes a configuration of the
 largest run). Memory grows with the widest layers until it reaches what is allowed; the disk takes about a byte a
 configuration.
 """

@@ -106,6 +106,6 @@ class Hosts(Disturbed):
     of_work: ClassVar = {"puzzle file of the same name": "own puzzle", "one such file, and a right one": "own puzzle"}
     measures: ClassVar = {"harms": Measure("harms done"), **TWICE}
     text = """\
-A run by two workers; the clocks of the run, the workers and Redis jump by an hour either way and back while all are at
-work (Redis goes by its clock in what it forgets); a worker of another version; workers whose file of a user's puzzle
-has the same name and other rules. The run must end by itself and find the same as an undisturbed run."""
+Each trial is a run by two workers. The clocks of the run, the workers and Redis jump by an hour either way and back
+while all are at work. Or one worker has another version, or another file of a user's puzzle with the same name. The run
+must end by itself and find the same as an undisturbed run."""

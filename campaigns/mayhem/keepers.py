@@ -246,16 +246,16 @@ class Keepers(Disturbed):
         "middle": Measure("median of the trials", middle=True),
     }
     text = """\
-A run of which two or three hosts keep the layers (`worker --store`), some with a data Redis, and one to four kills
-(SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT) at random moments: of the process of a host; of its supervisor with all
-that it has started, which is started again on the same directory; of a data Redis; of the Redis of the queue, which
-comes back empty; of the coordinator, and another one resumes the run; or of all of them. Or the link of a host is cut
-for 1 to 10 s, or slowed to 1 or 10 Mbit/s: then each host is a network namespace of its own. The run must be complete,
-its layers and digests those of an undisturbed run by threads, `hakoiri collect` must bring it home, where `hakoiri
-verify` must agree, and leave nothing at the hosts. *Seconds until it went on* are those to the coordinator's next
-commit: the start of who was killed and the time that a host stood still, or was cut off, are counted, and the first
-commit of another coordinator is that it has begun. Done on 2 cores of an AMD EPYC, by `--part keepers --count 300
---minutes 40`."""
+Each trial is a run whose layers two or three hosts keep (`worker --store`), some with a data Redis, and one to four
+kills at random moments (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT). They hit the process of a host; its supervisor
+with all children, which is started again on the same directory; a data Redis; the Redis of the queue, which comes back
+empty; the coordinator, after which another one resumes the run; or all of them. In other trials each host is a network
+namespace, and its link is cut for 1 to 10 s, or slowed to 1 or 10 Mbit/s.
+
+The run must be complete, with the layers and digests of an undisturbed run by threads. `hakoiri collect` must bring it
+home and leave nothing at the hosts, and `hakoiri verify` must agree. *Seconds until it went on* are those to the
+coordinator's next commit. They include the start of a killed process and the time that a host was stopped or cut off.
+Done on 2 cores of an AMD EPYC, by `--part keepers --count 300 --minutes 40`."""
 
 
 class Copies(Disturbed):
@@ -272,8 +272,9 @@ class Copies(Disturbed):
     }
     measures = Keepers.measures
     text = """\
-A run of which two or three hosts keep the layers, each range at two of them (`run --copies 2`), and one to four blows
-at random moments: a host is ended and its directory removed, another one begins in its place, and the run waits for the
-lost one in vain, for 3 s instead of a minute, or `hakoiri drain` says that it does not come back; a host leaves by
-`hakoiri drain`, and comes back; or one of the kills above. The next disk is lost when each range is at two hosts again.
-The run must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 56 --minutes 12`."""
+Each trial is a run whose layers two or three hosts keep, each range at two of them (`run --copies 2`), and one to four
+blows at random moments. A host is ended and its directory removed, and another one begins in its place; the run waits
+for the lost one in vain, for 3 s instead of a minute, or `hakoiri drain` says that it does not come back. Or a host
+leaves by `hakoiri drain`, and comes back; or one of the kills above happens. The next disk is lost when each range is
+at two hosts again. The run must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 56 --minutes
+12`."""

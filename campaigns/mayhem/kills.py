@@ -259,13 +259,13 @@ class Kills(Disturbed):
         "stood": Measure("seconds until it went on", most=True),
     }
     text = """\
-A run of each kind, small enough to take a second, and one to three kills (SIGKILL, or SIGSTOP for longer than it takes
-to be missed, and SIGCONT) of somebody who takes part in it, at random moments. Where the driver dies, somebody goes on
-with the run. The *supervisor* is the process of which workers are forked: where it alone is killed, what it has started
-must leave by itself. Where workers take part, the run is one of which they do chunks. Of *two* that *hold it*, and
-where a lock is removed, the first one stands still while the second one drives the run, and then goes on: it must write
-nothing. Afterwards the run must be complete; its digest and all of its layers, rows and components must be those of an
-undisturbed run; every layer, row and chunk that was durable at a kill must be there untouched (else it was *made
-twice*); and `hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill. *Seconds
-until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of
-silence."""
+Each trial is a run of some kind that takes a second, and one to three kills at random moments of a process that takes
+part: SIGKILL, or SIGSTOP for longer than others wait, and SIGCONT. If the driver dies, another continues the run. The
+*supervisor* is the process that forks workers: if it alone is killed, its children must end by themselves. Trials with
+workers are runs of which they do chunks. If *two hold it*, or a lock is removed, the first driver stands still while
+the second one drives the run, and then continues: it must write nothing.
+
+Afterwards the run must be complete. Its digest and all of its layers, rows and components must be those of an
+undisturbed run. Every layer, row and chunk that was durable at a kill must be untouched (else it was *made twice*), and
+`hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill. *Seconds until it went
+on* are those to the next commit if the driver lives: a worker is missed after five seconds of silence."""

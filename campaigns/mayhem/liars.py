@@ -168,9 +168,9 @@ class Liars(Disturbed):
         **TWICE,
     }
     text = """\
-A run by a good worker and another one, whose code differs in the puzzle's class, a kernel, a table, a task, the coding
-of keys or the version of Python; or which claims to have the same code and omits a successor, always or now and then,
-under `--audit 100%`. The run must end by itself and find the same as an undisturbed run. The other worker records
-whether it refused a chunk or answered wrongly (most omitted successors are found elsewhere, too): if it did it must be
-named, and otherwise not. Short runs may end before it gets a chunk, and a change of one puzzle's class affects no other
-puzzle."""
+Each trial is a run by a good worker and another one. The code of the other one differs in the puzzle's class, a
+kernel, a table, a task, the coding of keys or the version of Python. Or it claims to have the same code and omits a
+successor, always or now and then, under `--audit 100%`. The run must end by itself and find the same as an undisturbed
+run. The other worker records whether it refused a chunk or answered wrongly (most omitted successors are found
+elsewhere, too): if it did it must be named, and otherwise not. Short runs may end before it gets a chunk, and a change
+of one puzzle's class affects no other puzzle."""

@@ -116,6 +116,6 @@ class Logs(Disturbed):
     }
     measures: ClassVar = {"harms": Measure("logs lost"), **TWICE}
     text = """\
-The stderr of a run, a coordinator, a worker with its supervisor, or the web server cannot be written: the disk is full,
-or the pipe's reader closes it, at first or at a random moment. Each process must still end with 0, the web server and
+A run, a coordinator, a worker with its supervisor, or the web server cannot write its stderr: the disk is full, or the
+pipe's reader closes it, at first or at a random moment. Each process must still end with 0, the web server and
 the supervisor when they are asked to, and the run must find the same as an undisturbed run."""

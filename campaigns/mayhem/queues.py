@@ -187,9 +187,9 @@ class Queues(Disturbed):
         **TWICE,
     }
     text = """\
-A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut
-after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
-twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
-RQ's and of Hakoiri's, too, and its workers suspended. *Harms done* are these,
-connections cut, keys thrown away and commands refused for want of room. The run must find the same as an undisturbed
-run, at once or, where it ended with one line that gives the reason, when it is resumed."""
+Each trial is a run by two workers, and a Redis that does harm. It has little room, throws keys away, is slow, or cuts
+connections after some bytes. Jobs are in the queues twice, in another order or in that of another worker, and events
+come twice and in another order. Values are overwritten, of another type or gone. Other programs have keys there, under
+names of RQ and of Hakoiri, too, and suspend the workers. *Harms done* counts these, connections cut, keys thrown away
+and commands refused. The run must find the same as an undisturbed run, at once or, if it ended with one line that gives
+the reason, when it is resumed."""

@@ -47,14 +47,14 @@ class Requests(Part):
         **WAITED,
     }
     text = """\
-Requests to the application on the web, by all that its description tells of paths, parameters, bodies and headers, with
-values of any kind: names of runs, numbers beyond all bounds, paths of files, odd Unicode. Each must be answered, or
-refused as a problem in the interface's own form; none with a mistake of the server's (500), and none may end it. Long
-questions, exports and maps start processes, of which there are only so many at a time: the others are put off.
+The campaign sends requests for all paths, parameters, bodies and headers in the description of the HTTP interface. The
+values are of any kind: names of runs, numbers beyond all bounds, paths of files, odd Unicode. Each must be answered,
+or refused as a problem in the interface's own form. None may cause a mistake of the server (500) or end it. Long
+questions, exports and maps start a limited number of processes: the others are put off.
 
-And connections that send any bytes, drawn from a grammar of HTTP: request lines, headers, lengths, chunks and trailers
-that are right or wrong, several on one connection, spoiled, cut off, in pieces, far too long. Nothing of it may be a
-mistake in the server's log, and a good client that asks meanwhile must be answered."""
+Other connections send bytes drawn from a grammar of HTTP: request lines, headers, lengths, chunks and trailers, right
+or wrong, several on one connection, spoiled, cut off, in pieces, far too long. They may leave no mistake in the
+server's log, and a good client must be answered meanwhile."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)

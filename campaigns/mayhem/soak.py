@@ -219,16 +219,16 @@ class Soak(Part):
     }
     text = """\
 `serve`, and a `coordinator` with Redis and a host of two workers, drive one small run after another. Every two seconds
-or less one harm is done, chosen at random: workers, the data Redis, Redis and the server's driver are killed, paused,
-flushed, failed over or given other passwords; the services' disks, with their logs, are filled and freed again; users'
-puzzles end or block the process that computes their moves; workers of other code come and go; the server is sent any
-bytes. At the end all services must be alive and end with 0 when asked to, each good run must be complete and the same
-as an undisturbed run, and no other file may be left.
+or less one random harm is done. Workers, the data Redis, Redis and the server's driver are killed, paused, flushed,
+failed over or given other passwords. The disks of the services and of their logs are filled and freed again. Users'
+puzzles end or block the process that computes their moves, workers of other code come and go, and the server receives
+any bytes. At the end all services must be alive and end with 0 when asked to, each good run must be complete and the
+same as an undisturbed run, and no other file may be left.
 
-Ten times no harm is done until all runs have ended and are deleted, first after a tenth of the time. Then the memory of
-each service is measured: that of all of its processes without mapped files, a page that N of them share as a part in N.
-The last figure may be 1.25 times the first one and 20 MB more; MB per hour are the slope of a line through all ten.
-`python -m campaigns.soak --minutes 60` does it."""
+Ten times no harm is done until all runs have ended and are deleted, first after a tenth of the time. Then the memory
+of each service is measured: that of all of its processes without mapped files, a page that N of them share as a part
+in N. The last figure may be 1.25 times the first one and 20 MB more; MB per hour are the slope of a line through all
+ten. `python -m campaigns.soak --minutes 60` does it."""
 
     def case_of(self, number: int) -> str:
         return "serve and coordinator"

@@ -142,9 +142,9 @@ class Web(Disturbed):
         **WAITED,
     }
     text = """\
-`hakoiri serve` drives a run, is asked meanwhile, and killed (SIGKILL); another goes on. The clients send requests whose
-bytes are spoiled, or drawn from a grammar of HTTP; or half of one, twenty at once whose answers they do not take in, or
-take in byte by byte; or many good ones that a kill cuts off; or, without a token, a thousand idle connections and heads
-that never end. Each request must be answered, refused or cut, none with a mistake of the server's (500); beside slow
-clients and strangers another one must be answered; of a killed server no process may be left; and the run must find the
-same as an undisturbed run."""
+`hakoiri serve` drives a run, answers requests meanwhile, and is killed (SIGKILL); another server continues. Clients
+send spoiled requests, or bytes drawn from a grammar of HTTP. They send half a request, twenty at once whose answers
+they do not read, or read byte by byte, or many good ones that a kill cuts off. Without a token, they open a thousand
+idle connections, and send heads that never end. Each request must be answered, refused or cut, and none may cause a
+mistake of the server (500). Slow clients and strangers must not block others. A killed server may leave no process,
+and the run must find the same as an undisturbed run."""

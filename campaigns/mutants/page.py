@@ -28,9 +28,9 @@ python -m campaigns.mutants --place /tmp/mutants --again    # survivors again, w
 python -m campaigns.mutants --publish                       # this page
 ```
 
-Only tests that enter a function in their own process are run, those that enter few other functions and the shortest
-ones, up to six seconds of processor time together (25 for survivors), so a survivor may still be noticed by a longer
-test or by one that starts commands. Compiled functions are not entered by Python: the tests that call them, or the
+Only tests that enter a function in their own process are run. Those that enter few other functions and the shortest
+ones come first, up to six seconds of processor time together (25 for survivors). So a longer test, or one that starts
+commands, may still notice a survivor. Compiled functions are not entered by Python: the tests that call them, or the
 functions that use them, are run.
 
 The tests that were added are for survivors of seed 1. Operators of seed 2 were tried afterwards: how many of these were

@@ -13,7 +13,7 @@ from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 Window = tuple[Key, Words]
 
 #: A bitmap replaces sorting if the keys of a range are dense: fewer than this many numbers per key, duplicates counted.
-#: Measured: docs/measurements.md.
+#: Measured: docs/reports/measurements.md.
 DENSE_SPAN = 64
 
 

@@ -27,7 +27,7 @@ UNSOLVABLE, TOO_LARGE = -1, -2
 #: The cost of a try besides its positions, in positions, so that a leg over tiny deals ends, too.
 TRY_COST = 300
 #: A change is screened by its first layers, up to this share of the positions of the deal that it was made from. It is
-#: dropped if they have less than `_SLACK` of what they need (measured: docs/hunt.md). With fewer positions the first
+#: dropped if they have less than `_SLACK` of what they need (docs/how-to/hunt.md). With fewer positions the first
 #: layers are not significant.
 _SCREENED, _SLACK = 0.1, 0.9
 _FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
