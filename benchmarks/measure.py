@@ -29,7 +29,7 @@ import psutil
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
 #: What each figure should stay under, in seconds or MB: the promises in docs/reports/measurements.md.
-TARGETS = {
+TARGETS: dict[str, dict[str, float]] = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
     "explore from the start": {"computing": 0.15, "peak_mb": 250},
     "whole job through Redis, 2 workers": {"seconds": 6.0, "peak_mb": 250},

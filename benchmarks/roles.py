@@ -80,7 +80,7 @@ def run_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> Spen
 def cpu_of(command: Sequence[str], data: str) -> float:
     """Return the processor seconds of a `hakoiri` command, without those of workers and servers."""
     _, usage = _completed([str(HAKOIRI), *command, "--data", data])
-    return usage.ru_utime + usage.ru_stime
+    return float(usage.ru_utime + usage.ru_stime)
 
 
 def _completed(command: Sequence[str]) -> tuple[bytes, Any]:

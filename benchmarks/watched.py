@@ -166,9 +166,9 @@ def main() -> None:
             found[host] = watch.asked(task, chunk, process, partial(_only, alone))
         return found
 
-    LayeredSearch.step = stepped  # type: ignore[method-assign]
+    LayeredSearch.step = stepped  # type: ignore[assignment, method-assign]
     if watched.in_turn:
-        HostPool.ask = asked  # type: ignore[method-assign]
+        HostPool.ask = asked  # type: ignore[assignment, method-assign]
     sys.argv = ["hakoiri", *arguments]
     try:
         hakoiri()

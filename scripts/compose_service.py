@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -158,18 +159,21 @@ def kill_during(run: str) -> None:
     hosts = [name for name, service in containers().items() if service == "host"]
     (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
 
-    def found() -> int:
-        return int(ask(f"/api/runs/{run}")[1].get("configurations") or 0)
+    def reached(least: int) -> int | None:
+        found = int(ask(f"/api/runs/{run}")[1].get("configurations") or 0)
+        return found if found >= least else None
+
+    def is_back(container: str, before: int) -> bool:
+        return process_of(container) not in (0, before)
 
     killed = {}
     for victim, configurations in ((hosts[0], 2_000), (coordinator, 10_000)):
-        wait_for(f"{configurations:,} configurations", lambda least=configurations: found() >= least)
-        at = found()
+        at = wait_for(f"{configurations:,} configurations", partial(reached, configurations)) or 0
         check(at < REACHED[0], "the run was over before it could be disturbed")
         killed[victim] = kill(victim)
         print(f"compose-test: {victim} was killed at {at:,} configurations", flush=True)
     for victim, before in killed.items():
-        wait_for(f"{victim} to be started again", lambda name=victim, old=before: process_of(name) not in (0, old))
+        wait_for(f"{victim} to be started again", partial(is_back, victim, before))
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
 
 
@@ -214,7 +218,7 @@ def main() -> None:
             compose("up", "--detach", "--no-build")
         with phase("health checks"):
             for name in containers():
-                wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
+                wait_for(f"{name} to be healthy", partial(is_healthy, name))
         with phase("ports"):
             check_ports()
         with phase("a run with kills, and the whole space"):
@@ -224,7 +228,7 @@ def main() -> None:
             check(status == HTTPStatus.OK and health["ok"] and health["workers"] == WORKERS, f"/api/health: {health}")
             podman("start", *(name for name, service in containers().items() if service == "host"))
             for name in containers():
-                wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
+                wait_for(f"{name} to be healthy", partial(is_healthy, name))
     except BaseException:
         for name in containers():
             print(f"compose-test: {name} wrote last:\n{podman_log(name)}", flush=True)

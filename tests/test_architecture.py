@@ -142,7 +142,7 @@ def test_only_who_listens_to_the_user_runs_a_file_of_his() -> None:
 
 def test_modules_do_not_import_in_circles() -> None:
     known = {name: tree for package in PACKAGES for name, tree in modules(package)}
-    graph = nx.DiGraph()
+    graph: nx.DiGraph = nx.DiGraph()
     for name, tree in known.items():
         typing_only = {id(node) for block in nodes(tree) if _is_for_typing(block) for node in ast.walk(block)}
         for node in nodes(tree):
@@ -208,7 +208,7 @@ def arrows() -> nx.DiGraph:
         for path in ROOT.glob("*/*/__init__.py")
         if not path.parent.is_symlink()
     }
-    graph = nx.DiGraph()
+    graph: nx.DiGraph = nx.DiGraph()
     for name, tree in known.items():
         for used in imported(tree):
             module = used if used in known else used.rpartition(".")[0]

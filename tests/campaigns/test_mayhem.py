@@ -155,7 +155,7 @@ def test_what_a_kill_left_goes_with_the_next_campaign(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "campaigns.mayhem", "--only", "hosts:64", "--place", tmp_path]
+    command = [sys.executable, "-m", "campaigns.mayhem", "--only", "hosts:64", "--place", str(tmp_path)]
     with subprocess.Popen(command, cwd=PAGE.parents[1], stdout=subprocess.PIPE) as campaign:
         started = psutil.Process(campaign.pid)
         family = wait_until(lambda: _with_redis_and_workers(started), 600, "those who take part")
@@ -177,7 +177,8 @@ def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:
 @pytest.mark.timeout(1200)
 def test_mayhem_in_short(tmp_path: Path) -> None:
     """As a user starts it: its processes are to be forked from one that has the shim."""
-    command = [sys.executable, "-m", "campaigns.mayhem", "--short", "--results", tmp_path / "results.jsonl", "--json"]
+    results = str(tmp_path / "results.jsonl")
+    command = [sys.executable, "-m", "campaigns.mayhem", "--short", "--results", results, "--json"]
     ended = subprocess.run(command, cwd=PAGE.parents[1], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)["parts"]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,10 @@ def test_the_page_counts_first_and_last_outcomes() -> None:
 
     names = {"one": "noticed", "two": "too long", "three": "survived", "four": "survived", "five": "survived"}
     rows = last_rows([*(row(*each) for each in names.items()), row("three", "noticed")])
-    said = {str(row("three", "")["mutant"]): {"tests": ["t::t"]}, str(row("four", "")["mutant"]): {"why": "equal"}}
+    said: dict[str, dict[str, Any]] = {
+        str(row("three", "")["mutant"]): {"tests": ["t::t"]},
+        str(row("four", "")["mutant"]): {"why": "equal"},
+    }
     made = page(rows, said)
     assert "| storage | 5 | 2 | 3 | 1 | 1 | 75.0% |" in made
     assert "- `storage/a.py three`: `a < b -> a <= b`: noticed by `t::t`" in made

@@ -89,8 +89,8 @@ def test_they_are_those_of_networkx(toy_run: tuple[Run, nx.DiGraph]) -> None:
     # Once the goal distances are known they come without a search.
     run.hardest()
     begin = run.path("farthest").keys[len(farthest[0]) // 2]
-    ends = {path[-1] for path in listed(run, "goal", f"{begin:#x}")}
-    assert sorted(path for end in ends for path in nx.all_shortest_paths(graph, begin, end)) == listed(
+    goals_near = {path[-1] for path in listed(run, "goal", f"{begin:#x}")}
+    assert sorted(path for end in goals_near for path in nx.all_shortest_paths(graph, begin, end)) == listed(
         run, "goal", f"{begin:#x}"
     )
 
@@ -153,7 +153,9 @@ def test_patterns_are_avoided(small_run: Run, slow_rules: SlowRules) -> None:
     for avoid in (patterns[:1], patterns[1:], patterns):
         fits = re.compile("|".join(avoid).replace(".", "[.]").replace("*", ".")).fullmatch
         left = {key for key in keys if not fits(puzzle.render(key))}
-        ways = plain_counts(lambda key, left=left: [after for after in rules(key) if after in left], puzzle.start)
+        ways = plain_counts(
+            {key: [after for after in rules(key) if after in left] for key in keys}.__getitem__, puzzle.start
+        )
         found = small_run.shortest_paths(f"{target:#x}", avoid=avoid)
         assert (found.length, found.count) == ways[target]
         assert small_run.distance(f"{target:#x}", avoid=avoid) == found.length

@@ -55,7 +55,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def space_of(puzzle: Sliding) -> nx.Graph:
     """By the reference rules."""
-    graph = nx.Graph()
+    graph: nx.Graph = nx.Graph()
     for key in ints(np.concatenate(list(puzzle.configurations()))):
         graph.add_node(key)
         graph.add_edges_from((key, after) for after in puzzle.successors(key))
@@ -345,7 +345,9 @@ def test_images_of_boards_are_texts_reflected(board: str) -> None:
 def test_images_of_components_take_over_what_is_known_and_others_stay_as_they_are() -> None:
     """Of five components, each of two vertices, 1 and 4 are images of 0; 2 and 3 are each other's, and not measured."""
     images = [np.array([2, 3, 8, 9, 6, 7, 4, 5, 0, 1]), np.array([8, 9, 0, 1, 4, 5, 6, 7, 2, 3])]
-    space = family._Space(np.arange(10), cast(Graph, None), np.arange(0, 11, 2), images)
+    space = family._Space(
+        np.arange(10, dtype=np.uint64), cast(Graph, None), np.arange(0, 11, 2, dtype=np.int32), images
+    )
     found, ends = np.array([7, OPEN, OPEN, OPEN, OPEN]), np.array([[0, 1], [0, 0], [4, 5], [7, 6], [0, 0]])
     pairs = np.array([3, OPEN, OPEN, OPEN, OPEN])
     family._follow_images(space, space.like(), found, ends, pairs)

@@ -341,7 +341,8 @@ def test_a_kill_at_the_very_end_leaves_nothing_twice(
     monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
     resources = manners("starving")
     spec = PuzzleSpec("dead-ends", {"layout": layout, "keys": "spread", "directed": "yes"})
-    directory, rng, left = make_run(tmp_path, spec, "explore", {}, resources), Random(layout), []
+    directory, rng = make_run(tmp_path, spec, "explore", {}, resources), Random(layout)
+    left: list[Any] = []
 
     def keep(*_: object) -> None:
         left.append(tmp_path / f"left-{len(left)}")

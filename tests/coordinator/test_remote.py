@@ -101,5 +101,5 @@ def test_the_deadline_of_a_chunk_is_the_users_or_the_usual_one(
     monkeypatch.setattr(supervisor, "supervised", nobody)
     spec, resources = PuzzleSpec("hanoi"), Resources(redis="redis://den", deadline=deadline)
     with opening.open_context(spec.build(), spec, resources, Control(), SilentObserver()) as context:
-        assert context.executor is made  # type: ignore[comparison-overlap]
+        assert context.executor is made
     assert [part.deadline for part in given if isinstance(part, type(DEFAULT))] == [expected]

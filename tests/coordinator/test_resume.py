@@ -183,7 +183,7 @@ def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path
 def test_a_run_without_layers_has_no_configurations(tmp_path: Path) -> None:
     with closing(Run(RunStore(started(tmp_path)))) as run:
         keys, depths = run.configurations()
-        assert (len(keys), keys.dtype, len(depths)) == (0, np.uint32, 0)
+        assert (len(keys), keys.dtype, len(depths)) == (0, np.dtype(np.uint32), 0)
         assert run.summary()["layers"] == []
         with refused(UnanswerableError, "did not find", Hint("resume", run.name)):
             run.path(START)

@@ -125,8 +125,9 @@ def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -
         assert (keys == known_keys).all()
         assert (labels == known_labels).all()
         for own, unit in zip(run.components(), whole_run.components(), strict=True):
-            assert own.diameter <= unit.diameter
-            assert own.radius <= unit.radius
+            assert None not in (own.diameter, own.radius, unit.diameter, unit.radius)
+            assert (own.diameter or 0) <= (unit.diameter or 0)
+            assert (own.radius or 0) <= (unit.radius or 0)
 
 
 # However it is cut up

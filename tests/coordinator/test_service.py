@@ -20,6 +20,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Status
 from hakoiri.storage.names import DATA_FILE
 
 #: A queue that never sleeps is stopped after so many attempts.
@@ -97,10 +98,11 @@ def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, mo
 def test_runs_that_end_whoever_drives_them_wait_for_the_others(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, spec = queued.parent, PuzzleSpec("hanoi", {"discs": "4", "pegs": "3"})
     later = make_run(data, spec, None, {}, Resources(), queued=True)
-    for lost, status, expected in (
+    cases: tuple[tuple[int, Status, list[Path]], ...] = (
         (2, "running", [later, queued]), (1, "running", [queued, later]), (2, "interrupted", [queued, later]),
         (3, "interrupted", [later, queued]),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for lost, status, expected in cases:
         with RunStore(queued, writable=True) as store:
             store.commit(replace(store.state, status=status, lost_sessions=lost))
         assert service.in_turn(service.queued_runs(data)) == expected

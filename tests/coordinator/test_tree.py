@@ -131,11 +131,12 @@ def test_few_prefixes_are_counted_here_and_more_by_the_executor(monkeypatch: pyt
     """Few are what the user says, or what takes little time."""
     search, executor = TreeSearch.__new__(TreeSearch), object()
     keys = LAYOUTS["u64"].pack([1])
-    for pace, more, expected in (
+    cases: tuple[tuple[float, dict[str, Any], list[bool]], ...] = (
         (1e6, {"farm_from": 6}, [False, True]), (1e-6, {"farm_from": 6}, [False, True]),
         (1e6, {"chunk": 5}, [False, True]), (1e-6, {"chunk": 5}, [False, True]),
         (1e6, {}, [True, True]), (1e-6, {}, [False, False]),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for pace, more, expected in cases:
         context = SimpleNamespace(budget=Budget(1 << 30, **more), executor=executor)
         vars(search).update(_session=SimpleNamespace(context=context), _pace=lambda _, pace=pace: pace)
         assert [search._executor(missing, keys) is executor for missing in (5, 6)] == expected

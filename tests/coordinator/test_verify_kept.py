@@ -270,7 +270,7 @@ def test_threads_may_look_for_keys_at_the_same_time(options: dict[str, str], dir
         asking.pop()
         return found
 
-    hosts.ask = one_at_a_time  # type: ignore[method-assign]
+    hosts.ask = one_at_a_time  # type: ignore[assignment, method-assign]
     with RunStore(directory) as run, ThreadPoolExecutor(4) as threads:
         kept = KeptBlocks(Keepers.of(run, hosts), run.layout)
         keys = kept._layout.pack([5])

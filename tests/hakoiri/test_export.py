@@ -14,8 +14,10 @@ from pyarrow import parquet
 
 from hakoiri.api import Run, explore
 from hakoiri.coordinator.errors import StopRun, UnanswerableError
+from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.export import stream
 from hakoiri.export.files import export_edges, export_run
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, ints, key_at
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
@@ -146,7 +148,7 @@ def test_a_large_drawing_is_refused(usual_run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-class Watcher:
+class Watcher(SilentObserver):
     """An observer that keeps all that it is shown."""
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class Watcher:
     def progress(self, progress: Progress) -> None:
         self.seen.append(progress)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *hints: Hint) -> None:
         raise AssertionError(text)
 
 

@@ -1,7 +1,7 @@
 """Hints in words: as commands, and as calls of `hakoiri`."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from typer.main import get_command
@@ -106,9 +106,10 @@ def test_hints_that_were_stored_are_read_again() -> None:
         Hint("resume", RUN),
         Hint("runs"),
     )
-    for broken in ([["resume", RUN, "", "more"]], [[]], 7, [7]):
+    cases: list[Any] = [[["resume", RUN, "", "more"]], [[]], 7, [7]]
+    for broken in cases:
         with pytest.raises(TypeError):
-            Hint.read(broken)  # type: ignore[arg-type]
+            Hint.read(broken)
 
 
 def test_python_is_given_calls(tmp_path: Path) -> None:

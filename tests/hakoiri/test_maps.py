@@ -87,6 +87,7 @@ def test_the_file_holds_all_of_it(small_run: Run, mapped: Map, tmp_path: Path) -
         ("depth", mapped.depths),
         ("eccentricity", mapped.eccentricities),
     ):
+        assert array is not None
         assert np.array_equal(arrays[name], array)
     assert "goal_distance" not in arrays
 

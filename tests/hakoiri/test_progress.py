@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.runs import living
 from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
@@ -88,4 +89,4 @@ def test_what_is_watched_shows_the_command_that_is_missing(monkeypatch: pytest.M
 
     lines = drawn_at_80(watch)
     assert max(map(len, lines)) <= 80
-    assert living.no_coordinator(tmp_path).replace(" ", "") in "".join("".join(lines).split())
+    assert no_coordinator(tmp_path).replace(" ", "") in "".join("".join(lines).split())

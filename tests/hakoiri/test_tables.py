@@ -93,7 +93,7 @@ def test_a_run_fits_and_only_its_details_take_more_lines(
     monkeypatch.setattr(listing, "status_row", lambda found: dict(row))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    found = [RunStatus(row["run"], None, State(progress=Progress(25_955)), None, False)]
+    found = [RunStatus(str(row["run"]), None, State(progress=Progress(25_955)), None, False)]
     tables = (listing._listed(found, left_out) for left_out in listing.LEFT_OUT)
     title, line, *rest = printed(columns, lambda: stdout().print(first_fitting(tables)))
     monkeypatch.undo()

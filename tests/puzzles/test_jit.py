@@ -171,9 +171,14 @@ def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable
             raise StopError
 
     module, said = imported(), list[int]()
-    calls = [lambda: module.outer(10), lambda: module.outer(10, np.int32(1)), lambda: module.inner(np.int32(1))]
+
+    def load() -> None:
+        module.outer(10)
+        module.outer(10, np.int32(1))
+        module.inner(np.int32(1))
+
     with pytest.raises(StopError):
-        prepare(lambda: [call() for call in calls][:0] or None, stop_after_some)
+        prepare(load, stop_after_some)
     assert said == [0, 3]
     assert compiled_versions(module) == (1, 1)
 

@@ -77,16 +77,16 @@ def replayed(text: str, move: str) -> str:
 
 def mirrored(keys: Keys) -> Keys:
     """Left-right mirror images, from nothing but the layout."""
-    keys = keys.astype(np.int64)
-    daughter, horizontal = keys >> 28, keys >> 24 & 15
-    verticals = np.stack([keys >> shift & 15 for shift in (20, 16, 12, 8)])
+    places = keys.astype(np.int64)
+    daughter, horizontal = places >> 28, places >> 24 & 15
+    verticals = np.stack([places >> shift & 15 for shift in (20, 16, 12, 8)])
     verticals = np.sort(verticals // 4 * 4 + 3 - verticals % 4, axis=0)
-    flipped = [tuple(sorted(cell // 4 * 4 + 3 - cell % 4 for cell in pair)) for pair in BLANK_PAIRS]
-    blanks = np.array([BLANK_PAIRS.index(pair) for pair in flipped])[keys & 255]
+    flipped = [sorted(cell // 4 * 4 + 3 - cell % 4 for cell in pair) for pair in BLANK_PAIRS]
+    blanks = np.array([BLANK_PAIRS.index((one, other)) for one, other in flipped])[places & 255]
     image = (daughter // 3 * 3 + 2 - daughter % 3) << 28 | (horizontal // 3 * 3 + 2 - horizontal % 3) << 24
     for shift, vertical in zip((20, 16, 12, 8), verticals, strict=True):
         image |= vertical << shift
-    return (image | blanks).astype(np.uint32)
+    return np.asarray(image | blanks, dtype=np.uint32)
 
 
 def arcs(puzzle: Puzzle, keys: Keys) -> tuple[Keys, Keys]:

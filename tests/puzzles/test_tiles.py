@@ -2,6 +2,7 @@
 
 from itertools import permutations
 from math import factorial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_configurations_of_an_orbit_have_the_same_layers(board: str, classes: in
     numbers = np.unique(orbits).tolist()
     assert len(numbers) == classes
     rng = np.random.default_rng(3)
-    profiles = []
+    profiles = list[Any]()
     for number in numbers:
         alike = keys[orbits == number]
         several = alike if len(keys) <= 360 else rng.choice(alike, 20 if len(keys) < 100_000 else 2, replace=False)

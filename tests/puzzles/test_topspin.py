@@ -126,7 +126,7 @@ def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> N
 def test_tokens_beyond_the_tables(n: int, k: int) -> None:
     """Moves that begin at any place, of keys near each other and far apart."""
     puzzle = topspin(n, k)
-    keys = np.unique(np.concatenate([sampled(puzzle, factorial(n - 1), 30, 5), puzzle.keys(range(20))]))
+    keys = np.unique(np.concatenate([sampled(puzzle, factorial(n - 1), 30, 5), puzzle.keys([*range(20)])]))
     check_expand(puzzle, keys, lambda text: [" ".join(after) for after in reversals(tuple(text.split()), k)])
 
 
@@ -136,6 +136,7 @@ def test_the_kernel_keeps_to_its_arrays(monkeypatch: pytest.MonkeyPatch) -> None
     keys = sampled(puzzle, factorial(10), 3, 7)
     room = puzzle.layout.empty(len(keys) * puzzle.most_successors)
     monkeypatch.setattr(kernels, "popcount", lambda word: int(word).bit_count())
-    monkeypatch.setattr(kernels, "_read_last", kernels._read_last.py_func)
-    kernels._expand_keys.py_func(keys, puzzle._tables, room)
+    plain = vars(kernels)
+    monkeypatch.setattr(kernels, "_read_last", plain["_read_last"].py_func)
+    plain["_expand_keys"].py_func(keys, puzzle._tables, room)
     assert room.tolist() == puzzle.expand(keys).successors.tolist()

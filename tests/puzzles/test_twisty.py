@@ -57,7 +57,7 @@ def columns(puzzle: Twisty, keys: Keys) -> Keys:
 
 
 def layers(puzzle: Twisty, start: int, size: int, most: int = 100) -> list[int]:
-    seen, layer, found = np.zeros(size, dtype=np.bool_), puzzle.keys([start]), []
+    seen, layer, found = np.zeros(size, dtype=np.bool_), puzzle.keys([start]), list[int]()
     while len(layer) and len(found) < most:
         seen[layer] = True
         found.append(len(layer))

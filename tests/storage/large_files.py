@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
         return self.branches * _per_page(8 + 12)
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """How many blocks there are, each leaf being full."""
         return self.leaves * _per_page(8 + 12 + 8)
 
@@ -43,8 +43,8 @@ class Blocks(NamedTuple):
 
     def names(self) -> np.ndarray:
         """The names of the blocks, one row of bytes each."""
-        firsts = (np.arange(self.count, dtype=np.uint64) * np.uint64(self.step)).astype(">u8")
-        return np.concatenate([np.zeros((self.count, 4), np.uint8), firsts.view(np.uint8).reshape(-1, 8)], axis=1)
+        firsts = (np.arange(self.number, dtype=np.uint64) * np.uint64(self.step)).astype(">u8")
+        return np.concatenate([np.zeros((self.number, 4), np.uint8), firsts.view(np.uint8).reshape(-1, 8)], axis=1)
 
 
 def add_blocks(directory: Path, blocks: Blocks, written: Mapping[int, bytes]) -> None:
@@ -55,7 +55,7 @@ def add_blocks(directory: Path, blocks: Blocks, written: Mapping[int, bytes]) ->
     with open(directory / DATA_FILE, "r+b") as file:
         begin = file.seek(0, 2) // PAGE
         first_block = begin + blocks.leaves + blocks.branches + 1
-        end = first_block + blocks.count * blocks.pages
+        end = first_block + blocks.number * blocks.pages
         _write_trees(file, blocks, begin, first_block)
         for number, value in written.items():
             page = first_block + number * blocks.pages
@@ -63,7 +63,7 @@ def add_blocks(directory: Path, blocks: Blocks, written: Mapping[int, bytes]) ->
             file.write(struct.pack("=QHHI", page, 0, _OVERFLOW, blocks.pages) + value)
         file.truncate(end * PAGE)
         record = _RECORD.pack(
-            0, 0, 3, blocks.branches + 1, blocks.leaves, end - first_block, blocks.count, first_block - 1
+            0, 0, 3, blocks.branches + 1, blocks.leaves, end - first_block, blocks.number, first_block - 1
         )
         _replace_record(file, record)
         _extend(file, end - 1)
@@ -71,12 +71,12 @@ def add_blocks(directory: Path, blocks: Blocks, written: Mapping[int, bytes]) ->
 
 def _write_trees(file: BinaryIO, blocks: Blocks, begin: int, first_block: int) -> None:
     names = blocks.names()
-    overflow = np.arange(blocks.count, dtype=np.uint64) * np.uint64(blocks.pages) + np.uint64(first_block)
-    sizes = np.full(blocks.count, blocks.size, dtype=np.uint64)
+    overflow = np.arange(blocks.number, dtype=np.uint64) * np.uint64(blocks.pages) + np.uint64(first_block)
+    sizes = np.full(blocks.number, blocks.size, dtype=np.uint64)
     file.seek(begin * PAGE)
     file.write(_pages_of(begin, _LEAF, sizes | np.uint64(_ELSEWHERE << 32), names, overflow))
     leaves = np.arange(blocks.leaves, dtype=np.uint64) + np.uint64(begin)
-    names = names[:: blocks.count // blocks.leaves]
+    names = names[:: blocks.number // blocks.leaves]
     file.write(_pages_of(begin + blocks.leaves, _BRANCH, leaves, names))
     branches = np.arange(blocks.branches, dtype=np.uint64) + np.uint64(begin + blocks.leaves)
     names = names[:: blocks.leaves // blocks.branches]

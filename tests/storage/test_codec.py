@@ -37,8 +37,9 @@ def batch(layout: Layout, *keys: Key) -> Keys:
 @st.composite
 def key_batches(draw: st.DrawFn) -> Keys:
     """Strictly increasing keys of any layout."""
-    layout = draw(layouts)
-    return layout.pack(draw(increasing_keys(layout, min_size=1)))
+    layout: Layout = draw(layouts)
+    keys: list[Key] = draw(increasing_keys(layout, min_size=1))
+    return layout.pack(keys)
 
 
 def flipped(raw: bytes, bit: int) -> bytes:
@@ -310,7 +311,7 @@ def test_a_sealed_thing_that_is_no_record_is_damage(payload: bytes) -> None:
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    spec = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
+    spec: dict[str, Any] = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
     manifest = Manifest(1, "run", "now", spec, 1, "u32", "census")
     assert manifest.as_dict()["mode"] == "whole"
     assert Manifest.from_dict(manifest.as_dict() | {"colour": "red"}) == manifest

@@ -98,7 +98,7 @@ def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layou
             assert store.contains(depth, layout.empty(0)).tolist() == []
 
 
-@pytest.fixture(scope="module", params=LAYOUTS.values(), ids=LAYOUTS)
+@pytest.fixture(scope="module", params=[*LAYOUTS.values()], ids=[*LAYOUTS])
 def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunStore]:
     """A store whose layer 1, and run 1 of older keys, have many small blocks, among layers that have one."""
     layout, data = request.param, tmp_path_factory.mktemp("blocks")

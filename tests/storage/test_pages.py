@@ -148,9 +148,9 @@ def large_run(tmp_path: Path) -> Path:
     for name in blocks.names():
         index = zlib.crc32(name.tobytes(), index)
     with RunStore(directory, writable=True) as store:
-        store.stage_layer(LayerRecord(0, blocks.count * KEYS, "0" * 32, 0, blocks.count * blocks.size, index, 1))
+        store.stage_layer(LayerRecord(0, blocks.number * KEYS, "0" * 32, 0, blocks.number * blocks.size, index, 1))
         store.commit(replace(store.state, depth=0, status="complete"))
-    add_blocks(directory, blocks, {WRITTEN: value})
+    add_blocks(directory, blocks, {WRITTEN: bytes(value)})
     assert (directory / DATA_FILE).stat().st_size > 40e9
     return directory
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hakoiri.storage.names import BLOCKS, CLOSED, FORMAT_VERSION
 Maker = Callable[[list[Key]], Layer]
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS)
+@pytest.fixture(params=[*LAYOUTS.values()], ids=[*LAYOUTS])
 def layout(request: pytest.FixtureRequest) -> Layout:
     """Each layout in turn."""
     found: Layout = request.param
@@ -41,7 +42,7 @@ def pieces_of(layout: Layout, keys: list[Key], size: int) -> list[Keys]:
 def make(request: pytest.FixtureRequest, layout: Layout, tmp_path: Path) -> Iterator[Maker]:
     """Makes a layer of some keys; on disk it has neighbours before and after."""
     kind: str = request.param
-    puzzle = {"name": "toy", "options": {}, "start": None, "merge_mirrors": False}
+    puzzle: dict[str, Any] = {"name": "toy", "options": {}, "start": None, "merge_mirrors": False}
     manifest = Manifest(FORMAT_VERSION, "a-run", "", puzzle, 1, layout.name, "explore")
     with RunStore(create_run(tmp_path, manifest, queued=False), writable=True) as store:
 

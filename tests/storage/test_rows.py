@@ -101,7 +101,7 @@ def test_a_row_in_the_place_of_another_is_damage(directory: Path) -> None:
             ResultRows(ledger, "x").read(1)
 
 
-ARRAYS = {
+ARRAYS: dict[str, np.ndarray] = {
     "large": np.arange(700_000, dtype=np.uint64).reshape(-1, 7),
     "words": np.array([[1, 2], [3, 4]], dtype=np.uint32),
     "none": np.empty((0, 3), dtype=np.int8),

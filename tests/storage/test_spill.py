@@ -39,7 +39,8 @@ def keys_of(spill: Spill, number: int) -> list[list[Key]]:
 
 def filled(run: Path, layout: Layout, seed: int = 1) -> tuple[Spill, dict[int, list[list[Key]]]]:
     """A spill with some batches in some ranges, and what it holds."""
-    spill, rng, held = Spill(run, layout, DEPTH), Random(seed), {}
+    spill, rng = Spill(run, layout, DEPTH), Random(seed)
+    held: dict[int, list[list[Key]]] = {}
     for number in (3, 0, 3, 11, 0, 3):
         keys = some_keys(layout, rng)
         spill.append(number, code_keys(DEPTH, layout.pack(keys)))

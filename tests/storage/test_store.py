@@ -160,6 +160,7 @@ KILLED_WRITER = """
 
 def test_a_killed_writer_leaves_whole_layers_alone(directory: Path) -> None:
     process = script(KILLED_WRITER, directory)
+    assert process.stdout is not None
     told = [int(process.stdout.readline()) for _ in range(12)][-1]
     process.kill()
     process.communicate()
@@ -209,6 +210,7 @@ HOLDER = """
 def holder(directory: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the run until its standard input ends."""
     with script(HOLDER, directory) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
@@ -489,7 +491,7 @@ def test_next_steps_are_kept_as_data_and_need_not_be_there(directory: Path) -> N
 def test_runs_alike_are_those_of_the_same_puzzle(tmp_path: Path) -> None:
     """Whatever their directories are called."""
     for run, puzzle in (("1-pancakes", "pancakes"), ("2-burnt-pancakes", "burnt-pancakes"), ("3-copy", "pancakes")):
-        create_run(tmp_path, replace(manifest(run), puzzle=manifest().puzzle | {"name": puzzle}), queued=False)
+        create_run(tmp_path, replace(manifest(run), puzzle={**manifest().puzzle, "name": puzzle}), queued=False)
     with Ledger(tmp_path / "1-pancakes") as ledger:
         pancakes = ledger.manifest
     assert [like.run for like, _ in runs_like(tmp_path, pancakes)] == ["1-pancakes", "3-copy"]
@@ -581,7 +583,7 @@ def test_what_a_kill_left_of_making_a_run_goes_with_the_next(tmp_path: Path) -> 
 def test_a_write_that_came_out_short_is_not_told_as_a_full_disk_for_sure(directory: Path) -> None:
     """LMDB says so of a full disk, a quota and a broken disk alike."""
     failed = lmdb.Error("mdb_txn_commit")
-    failed.code = errno.EIO
+    vars(failed)["code"] = errno.EIO
     words = r"is full or broken \(.*; free some space or look at the system's log"
     with pytest.raises(DiskFullError, match=words), translated(directory):
         raise failed

@@ -94,7 +94,7 @@ def count_files(place: Path, size: int) -> None:
         taken = taken_below(place)
         return usage(path)._replace(total=size, used=taken, free=max(0, size - taken))
 
-    shutil.disk_usage = counted
+    vars(shutil)["disk_usage"] = counted
 
 
 def taken_below(folder: "Path | str") -> int:

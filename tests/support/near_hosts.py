@@ -25,7 +25,6 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.coordinator.steps import evening, hosted
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
@@ -37,6 +36,7 @@ from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.depots import Depots
+from tests.support.runs import Notes
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import MANNERS, assert_as_expected
 
@@ -45,17 +45,6 @@ NAMES = ["a", "b", "c"]
 
 class Killed(BaseException):
     """Raised to end a host while it works."""
-
-
-class Notes(SilentObserver):
-    """Keeps what a user is told."""
-
-    def __init__(self) -> None:
-        self.texts = list[str]()
-
-    def note(self, text: str, *hints: Hint) -> None:
-        """Keep it."""
-        self.texts.append(text)
 
 
 class NearHosts(HostPool):

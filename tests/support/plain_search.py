@@ -12,9 +12,12 @@ from hakoiri.puzzles.keys.layout import Key, Keys
 
 Successors = Callable[[Key], list[Key]]
 SlowRules = Callable[[str, bool], Successors]
+State = TypeVar("State")
+#: A key, or the text of a configuration.
+Ordered = TypeVar("Ordered", Key, str)
 
 
-def reference_layers(successors: Successors, start: Key) -> list[list[Key]]:
+def reference_layers(successors: Callable[[Ordered], Iterable[Ordered]], start: Ordered) -> list[list[Ordered]]:
     """The layers from `start`: every configuration in the first layer that leads to it."""
     seen, layers = {start}, [[start]]
     while layers[-1]:
@@ -29,12 +32,9 @@ def reference_distances(successors: Successors, start: Key) -> dict[Key, int]:
     return {key: depth for depth, layer in enumerate(layers) for key in layer}
 
 
-State = TypeVar("State")
-
-
 def layer_sizes(puzzle: Puzzle, start: Key = 0, most: int = 1000) -> list[int]:
     """How many configurations are 0, 1, 2, ... moves from `start`; no more than `most` layers."""
-    before, layer, sizes = puzzle.keys([]), puzzle.keys([start]), []
+    before, layer, sizes = puzzle.keys([]), puzzle.keys([start]), list[int]()
     while len(layer) and len(sizes) < most:
         sizes.append(len(layer))
         found = np.unique(puzzle.expand(layer).successors)

@@ -43,7 +43,7 @@ def set_clock(ahead: float) -> None:
     for module in [module for name, module in sys.modules.items() if name.startswith("rq.")]:
         for name in shifted.keys() & vars(module).keys():
             setattr(module, name, shifted[name])
-    TaskWorker.should_run_maintenance_tasks = property(lambda _: True)
+    setattr(TaskWorker, "should_run_maintenance_tasks", property(lambda _: True))  # noqa: B010
 
 
 def leave_memory(free: int) -> None:
@@ -81,7 +81,7 @@ def stand_still_beyond(figure: str, *numbers: int) -> None:
     """
 
     def is_beyond(number: int, ledger: Ledger) -> bool:
-        found = {"depth": ledger.state.depth} | ledger.state.figures
+        found = {"depth": ledger.state.depth, **ledger.state.figures}
         return int(found.get(figure) or 0) > number
 
     _stand_still_when(*(partial(is_beyond, number) for number in numbers))
@@ -103,7 +103,7 @@ def stand_still_after_round(depth: int, number: int) -> None:
             os.kill(os.getpid(), signal.SIGSTOP)
         return committed
 
-    Session.commit = commit_and_stand_still  # type: ignore[method-assign]
+    Session.commit = commit_and_stand_still  # type: ignore[assignment, method-assign]
 
 
 def stand_still_after_layer(depth: int) -> None:
@@ -117,7 +117,7 @@ def stand_still_after_layer(depth: int) -> None:
             os.kill(os.getpid(), signal.SIGSTOP)
         return committed
 
-    Session.commit = commit_and_stand_still  # type: ignore[method-assign]
+    Session.commit = commit_and_stand_still  # type: ignore[assignment, method-assign]
 
 
 def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
@@ -129,7 +129,7 @@ def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
             left.pop(0)
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    Ledger.commit = commit_and_stand_still  # type: ignore[method-assign]
+    Ledger.commit = commit_and_stand_still  # type: ignore[assignment, method-assign]
 
 
 def limit_files(size: int) -> None:

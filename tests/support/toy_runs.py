@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import lmdb
@@ -66,7 +67,7 @@ class Elsewhere:
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
-        numbered, flying = enumerate(chunks), []
+        numbered, flying = enumerate(chunks), list[tuple[int, bytes]]()
         sent = pack_arrays(shared)
         while True:
             while len(flying) < 3 * self.workers and (following := next(numbered, None)) is not None:
@@ -128,7 +129,7 @@ MANNERS = {
 }
 
 
-def spied(patch: pytest.MonkeyPatch, *methods: tuple[type, str]) -> Counter[str]:
+def spied(patch: pytest.MonkeyPatch, *methods: tuple[type | ModuleType, str]) -> Counter[str]:
     """How often each method is called from now on."""
     calls: Counter[str] = Counter()
     for owner, name in methods:
@@ -136,7 +137,7 @@ def spied(patch: pytest.MonkeyPatch, *methods: tuple[type, str]) -> Counter[str]
     return calls
 
 
-def before_call(patch: pytest.MonkeyPatch, owner: type, name: str, act: Callable[..., Any]) -> None:
+def before_call(patch: pytest.MonkeyPatch, owner: type | ModuleType, name: str, act: Callable[..., Any]) -> None:
     """From now on call `act` with a method's arguments before the method itself."""
     method = getattr(owner, name)
 

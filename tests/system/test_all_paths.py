@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.commands import Hakoiri
-from tests.system.conftest import FinishedRuns
+from tests.support.commands import FinishedRuns, Hakoiri
 
 NEAR = "ABBC/ABBC/DEEF/DGHF/.IJ."
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -173,8 +174,9 @@ raise SystemExit(signal.sigwait({signal.SIGINT}))
 def test_only_who_has_the_lock_file_open_is_interrupted(tmp_path: Path) -> None:
     # Where tests run in the background SIGINT may be ignored, which programs inherit.
     program = ["env", "--default-signal=INT", sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(program, **pipes) as bystander, held(tmp_path, bystander.pid):
+        assert bystander.stdout and bystander.stdin
         bystander.stdout.readline()
         interrupt_holder(tmp_path)
         # It would have been there before what is written now.
@@ -183,6 +185,7 @@ def test_only_who_has_the_lock_file_open_is_interrupted(tmp_path: Path) -> None:
     # Blocked until it is waited for: one that came just before a read would not end that.
     program = [sys.executable, "-c", _ANSWERING]
     with held(tmp_path, 0) as lock, subprocess.Popen(program, **pipes, pass_fds=[lock._file.fileno()]) as answering:
+        assert answering.stdout is not None
         answering.stdout.readline()
         lock._file.seek(0)
         json.dump({"pid": answering.pid}, lock._file)

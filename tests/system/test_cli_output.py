@@ -176,7 +176,7 @@ def test_a_picture_of_no_kind_is_refused(line: str, said: str, finished: Finishe
 
 def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     ours, theirs = pty.openpty()
-    command = [HAKOIRI, "run", "klotski", "--data", hakoiri.data]
+    command = [str(HAKOIRI), "run", "klotski", "--data", str(hakoiri.data)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=clean_environment()) as process:
         os.close(theirs)
         seen = b""

@@ -36,7 +36,7 @@ def stand_still_at(number: int, before: Callable[[], object] | None) -> None:
         if not left[0]:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    Ledger.commit = counted  # type: ignore[method-assign]
+    Ledger.commit = counted  # type: ignore[assignment, method-assign]
 
 
 def agree(work: Work, hakoiri: Hakoiri, code: int) -> None:

@@ -55,7 +55,7 @@ def test_npz_holds_the_exploration(arrays: dict[str, Any], finished: FinishedRun
     assert np.bincount(depths).tolist() == finished.explored["layers"]
     assert (edges[:, 0] < edges[:, 1]).all()
     assert len(np.unique(edges, axis=0)) == len(edges)
-    graph = nx.Graph(edges.tolist())
+    graph: nx.Graph = nx.Graph(edges.tolist())
     distances = nx.single_source_shortest_path_length(graph, int(np.searchsorted(keys, START_KEY)))
     assert [distances[vertex] for vertex in range(len(keys))] == depths.tolist()
     sample = np.random.default_rng(5).choice(len(keys), 300, replace=False)
@@ -96,7 +96,7 @@ def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_pat
     target = export(finished.hakoiri, finished.counted["run"], tmp_path / f"run.{ending}", 65_880)
     if ending == "npz":
         with np.load(target, allow_pickle=False) as loaded:
-            graph = nx.Graph(loaded["edges"].tolist())
+            graph: nx.Graph = nx.Graph(loaded["edges"].tolist())
             label = dict(enumerate(loaded["components"].tolist()))
     else:
         graph = nx.read_graphml(target)
@@ -166,7 +166,8 @@ def test_an_unfinished_run(kind: str, ending: str, hakoiri: Hakoiri, tmp_path: P
         return
     if ending == "npz":
         with np.load(target, allow_pickle=False) as loaded:
-            graph, depth = nx.Graph(loaded["edges"].tolist()), dict(enumerate(loaded["depths"].tolist()))
+            graph: nx.Graph = nx.Graph(loaded["edges"].tolist())
+            depth = dict(enumerate(loaded["depths"].tolist()))
     else:
         graph = nx.read_graphml(target)
         assert not graph.is_directed()

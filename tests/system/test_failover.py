@@ -96,7 +96,7 @@ def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Excepti
     """After the patience of a run, by what Redis says."""
     puzzle, notes = Klotski(), Notes()
     resources = Resources(redis=redis_server.url, tuning=Tuning(patience=0.2))
-    said = {
+    said: dict[type[Exception], str] = {
         RedisUnavailableError: "does not answer commands: You can't write",
         RedisRefusedError: "rejects the user or password",
     }

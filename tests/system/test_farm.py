@@ -187,7 +187,7 @@ def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_
 def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Arrays travel in keys of their own; the job is a task's name and a few words in msgpack."""
     held_run(hakoiri, redis_server)
-    client = redis_server.client
+    client: Any = redis_server.client
     jobs = [client.hgetall(f"rq:job:{job.decode()}") for job in client.lrange("rq:queue:hakoiri", 0, -1)]
     assert len(jobs) == 4
     for job in jobs:

@@ -85,8 +85,9 @@ GARBAGE = {
 def send_news(hakoiri: Hakoiri, server: RedisServer, messages: list[bytes]) -> Running:
     """A held run whose coordinator hears `messages`."""
     running = held_run(hakoiri, server)
-    (key, *_) = server.client.keys("hakoiri:*:in:*")
-    server.client.lpush(f"hakoiri:{key.decode().split(':')[1]}:events", *messages)
+    client: Any = server.client
+    (key, *_) = client.keys("hakoiri:*:in:*")
+    client.lpush(f"hakoiri:{key.decode().split(':')[1]}:events", *messages)
     return running
 
 

@@ -3,7 +3,7 @@
 import resource
 import zlib
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import redis
@@ -206,7 +206,8 @@ def test_forged_registries_of_rq_end_no_worker(redis_server: RedisServer, worker
     client = redis_server.client
     client.set("rq:job:forged", "a string")
     for registry in ("wip", "finished", "failed", "deferred", "scheduled", "canceled"):
-        client.zadd(f"rq:{registry}:{QUEUE}", {b"\xff\xfe": 1, "forged:x": 1, "forged": 1, "a:b:c": 1})
+        forged: dict[Any, float] = {b"\xff\xfe": 1, "forged:x": 1, "forged": 1, "a:b:c": 1}
+        client.zadd(f"rq:{registry}:{QUEUE}", forged)
     client.rpush(f"rq:queue:{QUEUE}:intermediate", b"\xff", "forged", "a b")
     client.sadd("rq:workers", b"\xff", "rq:worker:x")
     client.set("rq:worker:x", "a string")

@@ -110,7 +110,8 @@ def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hak
         # They wait until the host goes on.
         (key,) = wait_until(lambda: receiver.data.keys("hakoiri:*:inbox:*"), what="messages")
         (message,) = receiver.data.lrange(key, 0, 0)
-        receiver.data.lset(key, 0, message[:9] + b"\xff" + (message[10:] if whole else b""))
+        assert isinstance(message, bytes)
+        receiver.data.execute_command("LSET", key, 0, message[:9] + b"\xff" + (message[10:] if whole else b""))
     finally:
         process.resume()
     ended = running.finish()

@@ -17,6 +17,7 @@ from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import holder_of
+from hakoiri.storage.ledger.manifest import Status
 from hakoiri.storage.names import DATA_FILE, ROWS, number_key
 from tests.support.commands import Hakoiri, wait_until
 from tests.system.toy_kind import register
@@ -85,11 +86,12 @@ def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -
 
 def test_what_is_stored_of_a_run_that_is_not_complete_is_not_called_the_run(hakoiri: Hakoiri) -> None:
     run = count(hakoiri.data, queued=True)
-    for status, reason, said in (
+    cases: tuple[tuple[Status, str, str], ...] = (
         ("queued", "", "the run is not complete\n"),
         ("interrupted", "stopped by [SIGINT]", "the run is not complete: stopped by [SIGINT]\n"),
         ("failed", "the puzzle is wrong", "the run has failed: the puzzle is wrong\n"),
-    ):
+    )
+    for status, reason, said in cases:
         with RunStore(run, writable=True) as store:
             store.commit(store.state.become(status, reason))
         assert hakoiri.here("verify", run.name).stdout == f"what is stored is sound: checked nothing\n{said}"

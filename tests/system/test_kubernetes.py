@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from types import NoneType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
@@ -30,7 +30,7 @@ CONTAINERS = {each["name"]: each for pod in PODS.values() for each in pod["spec"
 
 
 @cache
-def known_fields(kind: type) -> dict[str, tuple[Any, bool]]:
+def known_fields(kind: Any) -> dict[str, tuple[Any, bool]]:
     """Return the fields of a class of Kubernetes by name: the type, and whether it is required."""
     hints = get_type_hints(kind)
     return {
@@ -42,7 +42,7 @@ def known_fields(kind: type) -> dict[str, tuple[Any, bool]]:
 
 def mistakes(value: Any, kind: Any, where: str) -> Iterator[str]:
     """Yield what of a value differs from its type in the API: unknown and missing fields, other types."""
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         known = known_fields(kind)
         if not isinstance(value, dict):
             yield f"{where} is not a map"
@@ -59,7 +59,7 @@ def mistakes(value: Any, kind: Any, where: str) -> Iterator[str]:
             yield from mistakes(each, get_args(kind)[1], f"{where}.{name}")
     elif len(kinds := [each for each in get_args(kind) if each is not NoneType]) == 1 and get_origin(kind) is not list:
         yield from mistakes(value, kinds[0], where)
-    elif not isinstance(value, Union[*kinds] if kinds else kind) or (isinstance(value, bool) and kind is int):
+    elif not isinstance(value, tuple(kinds) or kind) or (isinstance(value, bool) and kind is int):
         yield f"{where} is {value!r}, not {kind}"
 
 

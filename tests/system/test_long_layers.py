@@ -343,7 +343,7 @@ def test_stopped_in_a_long_layer(
     """It leaves at once, and keeps what it has of the layer."""
     expected, depth = undisturbed(space), LONGEST[space]
     running = stood_still(hakoiri, "run", *space, *STARVED, depth=depth, what=what)
-    _, *before = standing_of(hakoiri)
+    before = standing_of(hakoiri)[1:]
     running.send(number)
     running.send(signal.SIGCONT)
     assert running.finish().code == 128 + number
@@ -360,7 +360,7 @@ def test_cancelled_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, w
     """The same; what it does from when it is asked until it looks takes a longer one."""
     expected = undisturbed(CUBE)
     running = stood_still(hakoiri, "run", *CUBE, *STARVED, depth=LONGEST[CUBE], what=what)
-    _, *before = standing_of(hakoiri)
+    before = standing_of(hakoiri)[1:]
     running.send(signal.SIGCONT)
     assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
     assert running.finish().code == 1

@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -171,13 +172,14 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
 
 def test_results_that_nobody_took_in_time_are_made_again(farm: Workers, keys: Keys) -> None:
     """By a coordinator that was away for longer than they are kept; no chunk counts as lost: one would be too many."""
-    connection, tuning = connect(farm.url), Tuning(most_losses=1)
+    connection: Any = connect(farm.url)
+    tuning = Tuning(most_losses=1)
     puzzle, spec = Klotski(), PuzzleSpec("klotski")
 
     def chunks() -> Iterator[Arrays]:
         for begin in range(0, 100, 10):
             if begin == 30:
-                results = wait_until(lambda: len(found := connection.keys("hakoiri:*:out:*")) == 3 and found)
+                results = wait_until(lambda: found if len(found := connection.keys("hakoiri:*:out:*")) == 3 else None)
                 connection.delete(*results)
             yield [keys[begin : begin + 10]]
 

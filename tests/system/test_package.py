@@ -73,7 +73,7 @@ def test_an_installed_wheel_works_beside_modules_of_the_user(
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     listed = set(_packages(environment))
-    pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check", f"{wheel}{extras}"]
+    pip = [str(environment / "bin" / "pip"), "install", "-qq", "--disable-pip-version-check", f"{wheel}{extras}"]
     subprocess.run(pip, check=True, cwd=tmp_path)
     new = set(_packages(environment)) - listed
     assert "hakoiri" in new
@@ -95,8 +95,8 @@ def test_an_installed_wheel_works_beside_modules_of_the_user(
         asked = call(environment / "bin" / "python", "-c", question, cwd=shadows, env=own)
         assert asked.stdout == "190\n", asked.stderr
         # A host of other machines is refused before anything listens, but after what it needs was found.
-        for words, needed in (("export last --to t.parquet", "parquet"), ("serve --host 0.0.0.0", "web")):
-            done = command(*words.split(), cwd=shadows, executable=program, check=False)
+        for line, needed in (("export last --to t.parquet", "parquet"), ("serve --host 0.0.0.0", "web")):
+            done = command(*line.split(), cwd=shadows, executable=program, check=False)
             assert (f"pip install 'hakoiri[{needed}]'" in done.stderr) is not bool(extras), done
 
 

@@ -52,7 +52,7 @@ class Player:
 @contextmanager
 def playing(data: Path, *arguments: str, stdout: int | None = None) -> Iterator[Player]:
     ours, theirs = pty.openpty()
-    command = [HAKOIRI, "play", *arguments, "--data", data]
+    command = [str(HAKOIRI), "play", *arguments, "--data", str(data)]
     env = clean_environment(TERM="xterm", COLUMNS="100", LINES="40")
     with subprocess.Popen(command, stdin=theirs, stdout=stdout or theirs, stderr=theirs, env=env) as process:
         os.close(theirs)

@@ -48,7 +48,7 @@ class spring:
         import trap
 """
 TRAP_DIGEST, OWN_DIGEST = (hashlib.sha256(text.encode()).hexdigest() for text in (TRAP, OWN))
-KLOTSKI = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
+KLOTSKI: dict[str, Any] = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
 
 
 class Listener:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -111,7 +112,7 @@ def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, s
 @pytest.mark.slow
 def test_a_kill_in_the_midst_of_a_request_with_a_key(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
     """Killed as soon as something of it is on disk, the request that comes again makes no second run."""
-    wanted = {"json": {"puzzle": "hanoi"}, "headers": {"Idempotency-Key": "one"}}
+    wanted: dict[str, Any] = {"json": {"puzzle": "hanoi"}, "headers": {"Idempotency-Key": "one"}}
     server = serve("--no-drive")
 
     def ask() -> None:

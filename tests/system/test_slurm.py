@@ -91,9 +91,10 @@ class Job:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in [*self._family(), self._process]:
+        for process in self._family():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
+        self._process.kill()
         self._process.wait()
 
     def _family(self) -> list[psutil.Process]:

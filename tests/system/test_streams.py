@@ -37,7 +37,7 @@ def ascii_streams() -> None:
 
 def closed_stdout() -> None:
     os.close(1)
-    sys.stdout = None  # type: ignore[assignment]
+    sys.stdout = None
 
 
 def full_stdout() -> None:

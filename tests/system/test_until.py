@@ -65,9 +65,9 @@ def take_longer(seconds: float, ahead: float = 0.0) -> None:
         perform(*arguments, **named)  # type: ignore[arg-type]
         passed[0] += seconds
 
-    rq_worker._perform = perform_slowly  # type: ignore[assignment]
+    rq_worker._perform = perform_slowly
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0], sleep=time.sleep)
-    rq_worker.time = clock  # type: ignore[assignment]
+    vars(rq_worker)["time"] = clock
 
 
 @pytest.mark.parametrize(("hours", "chunks"), [pytest.param(1, 1, marks=pytest.mark.slow), (2, 2)])
@@ -112,7 +112,7 @@ def test_a_worker_asked_to_stop_in_mid_chunk_leaves_no_key(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     worker = rq_worker.TaskWorker("busy", redis_server.client)
     worker.set_state(WorkerStatus.BUSY)
-    worker.request_stop(signal.SIGTERM, None)  # type: ignore[no-untyped-call]
+    worker.request_stop(signal.SIGTERM, None)
     assert worker._stop_requested
     assert redis_server.client.keys() == []
 
@@ -120,7 +120,7 @@ def test_a_worker_asked_to_stop_in_mid_chunk_leaves_no_key(
 def be_late_with(file: Path) -> None:
     """Supervise by a clock that is an hour ahead once a file is there."""
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + HOUR * file.exists(), sleep=time.sleep)
-    supervisor.time = clock  # type: ignore[assignment]
+    vars(supervisor)["time"] = clock
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ class Counting(Job):
     def work(self, session: Session) -> None:
         found, limit = Counted.of(self.store.state), self.store.limits()["to"]
         while found.counted < limit:
-            self.pause(found.counted)
+            type(self).pause(found.counted)
             session.control.check()
             found = replace(found, counted=found.counted + self.store.manifest.plan["step"])
             self.store.stage_record(ROWS, number_key(found.counted), {"number": found.counted})
@@ -72,4 +72,4 @@ class Counting(Job):
 def register(pause: Callable[[int], None] = lambda done: None) -> None:
     """The kind ``count`` is known in this process from now on."""
     KINDS["count"] = ("tests.system.toy_kind", "Counting")
-    Counting.pause = staticmethod(pause)  # type: ignore[assignment]
+    Counting.pause = staticmethod(pause)

@@ -29,7 +29,7 @@ from hakoiri.worker.warm import kernels_of
 RUNS = ("klotski", "gap")
 PUZZLE = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}).build()
 #: Two rings of three vertices, and the first of them.
-RINGS = [np.arange(7, dtype=np.int64), np.array([1, 2, 0, 4, 5, 3], dtype=np.int32)]
+RINGS: list[np.ndarray] = [np.arange(7, dtype=np.int64), np.array([1, 2, 0, 4, 5, 3], dtype=np.int32)]
 RING = [RINGS[0][:4], RINGS[1][:3]]
 
 
@@ -62,7 +62,7 @@ def noted(found: list[list[str]]) -> None:
         found[-1].append(kept._function.__qualname__)
         return load(kept, *types)
 
-    jit._Kept.load_overload = note  # type: ignore[method-assign]
+    jit._Kept.load_overload = note  # type: ignore[assignment, method-assign]
 
 
 def called_besides(task: str, chunk: Arrays, shared: Arrays) -> list[str]:
@@ -84,7 +84,7 @@ def loaded_by_run(puzzle: str) -> tuple[list[str], list[str]]:
         found.append([])
 
     noted(found)
-    Job.load_kernels = then_work  # type: ignore[method-assign]
+    Job.load_kernels = then_work  # type: ignore[assignment, method-assign]
     # Layers both small and cut into chunks.
     resources = Resources(farm_from=100, chunk=100)
     with tempfile.TemporaryDirectory() as folder:

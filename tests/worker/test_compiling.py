@@ -29,7 +29,7 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 def test_ctrl_c_stops_between_kernels(tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "hakoiri", "run", "hanoi", "--whole", "--data", tmp_path / "data"]
+    argv = [sys.executable, "-m", "hakoiri", "run", "hanoi", "--whole", "--data", str(tmp_path / "data")]
     with subprocess.Popen(
         argv, cwd=ROOT, env=environment(tmp_path / "cache"), stderr=subprocess.PIPE, text=True
     ) as run:

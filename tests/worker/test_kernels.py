@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import networkx as nx
 import numpy as np
@@ -231,7 +231,7 @@ def test_one_way_edges_are_found(graph: nx.Graph) -> None:
     assert one_way_edge(compressed(graph)) is None
     for one, other in list(graph.edges)[::5]:
         for edge in ((one, other), (other, one)):
-            planted = nx.DiGraph(graph)
+            planted: nx.DiGraph = nx.DiGraph(graph)
             planted.remove_edge(*edge[::-1])
             assert one_way_edge(compressed(planted)) == edge
 
@@ -249,7 +249,7 @@ def eccentricities_by_networkx(graph: nx.Graph) -> list[int]:
     within = {
         vertex: eccentricity
         for component in nx.connected_components(graph)
-        for vertex, eccentricity in nx.eccentricity(graph.subgraph(component)).items()
+        for vertex, eccentricity in cast("dict[int, int]", nx.eccentricity(graph.subgraph(component))).items()
     }
     return [within[vertex] for vertex in range(len(graph))]
 

@@ -68,7 +68,7 @@ def test_the_layers_are_those_of_a_plain_search(
         manifest, NAMES, 0, [0] * len(NAMES), partition.packed, owners, 1, memory=1, round_seconds=60.0
     )
 
-    def ask(task: str, number: int, *arrays: Array, **changes: object) -> list[Array]:
+    def ask(task: str, number: int, *arrays: Array, **changes: Any) -> list[Array]:
         mine = replace(request, me=number, **changes)
         return hosts[0][number].perform(task, puzzle, "session", mine.arrays(*arrays), hosts[1])
 
@@ -91,7 +91,7 @@ def test_the_layers_are_those_of_a_plain_search(
             for wanted in filter(len, (firsts[::2], firsts[1::2])):
                 lengths, data = ask("host-give", number, wanted, depth=depth)
                 for first, value in zip(ints(wanted), np.split(data, np.cumsum(lengths)[:-1]), strict=True):
-                    block = Block(depth, first, count_of(value), value)
+                    block = Block(depth, first, count_of(value.tobytes()), value.tobytes())
                     found += ints(decode(block, puzzle.layout))
         assert sorted(found) == layer
         spilled += sum(answer.spilled for answer in merged)

@@ -20,7 +20,7 @@ from tests.worker.test_solving import assert_replays, dealt, solved
 
 def papers_moves(puzzle: Superpuzz) -> list[Move]:
     """The moves of figure 1: of each pair the one that is a card of the field."""
-    places, found = puzzle.placing.unpack(puzzle.start), []
+    places, found = puzzle.placing.unpack(puzzle.start), list[Move]()
     holes = {word: cell for cell, word in enumerate(FIGURE_1_PUZZ.replace("/", " ").split()) if word[1] == "6"}
     cards = {puzzle.word(card): card for card in range(puzzle.placing.cards)}
     for pair in FIGURE_1_MOVES.strip("()").split(") ("):
@@ -54,7 +54,8 @@ def test_element_components_by_search(aces: int, holes: int) -> None:
     ends = ["HA", "DA", "SA"][:aces] + [".."] * holes + ["H3", "D3", "S3"][: 4 - aces - holes]
     # Ranks that can go nowhere: only the aces of the left end move.
     board = [[end, "..", "..", ".."] for end in ends]
-    graph, start = networkx.DiGraph(), rules.board_of("/".join(map(" ".join, board)))
+    graph: networkx.DiGraph = networkx.DiGraph()
+    start = rules.board_of("/".join(map(" ".join, board)))
     order = [start]
     for here in order:
         for card, after in rules.moves(here, gap=False):
@@ -92,7 +93,7 @@ def test_shortened_solutions_of_many_deals_are_solutions() -> None:
 def test_loops_are_left_out() -> None:
     """A walk around an element component and on."""
     puzzle = Superpuzz({"columns": "3"}, "HA .. S2/DA C2 D2/.. H2 ../SA CA ..")
-    places, moves = puzzle.placing.unpack(puzzle.start), []
+    places, moves = puzzle.placing.unpack(puzzle.start), list[Move]()
     here = places
     for card in (0, 2, 0, 2, 0, 2):
         (move,) = [move for move in puzzle.moves(here) if move[0] == card]
@@ -117,7 +118,8 @@ def test_moves_against_the_rules_are_refused() -> None:
 
 def chains_graph(puzzle: Superpuzz) -> networkx.DiGraph:
     """All positions that the start leads to and the moves between them, by the reference rules."""
-    graph, start = networkx.DiGraph(), tuple(puzzle.placing.unpack(puzzle.start))
+    graph: networkx.DiGraph = networkx.DiGraph()
+    start = tuple(puzzle.placing.unpack(puzzle.start))
     order, known = [start], {start}
     for here in order:
         for card, cell in puzzle.moves(list(here)):
@@ -146,7 +148,7 @@ def test_after_the_steps_no_stay_in_a_strong_component_is_longer_than_the_shorte
         return
     shorter = shorten(puzzle, puzzle.start, found.goal.moves)
     path = replay(puzzle, puzzle.placing.unpack(puzzle.start), shorter.moves)
-    places = {}
+    places: dict[int, list[int]] = {}
     for index, position in enumerate(path):
         places.setdefault(numbers[position], []).append(index)
     for stay in places.values():

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -68,7 +68,7 @@ def _all_of(post: SimpleQueue[bytes]) -> list[bytes]:
 
 def keys_of(parts: list[tuple[int, Coded]], layout: Layout) -> dict[int, list[Key]]:
     """The keys of each range, in the order in which they came."""
-    found = defaultdict(list)
+    found = defaultdict[int, list[Key]](list)
     for number, coded in parts:
         for block in coded.blocks(DEPTH):
             found[number] += ints(decode(block, layout))
@@ -103,6 +103,9 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool, mo
         except Empty:
             return None
 
+    def take_into(mine: list[tuple[int, Coded]]) -> Callable[[int, Coded], None]:
+        return lambda number, coded: mine.append((number, coded))
+
     blocks, outbox = some_blocks(layout, 1), Outbox(send, OWNERS.__getitem__, HOSTS, 0, compresses)
     for number, coded in blocks:
         outbox.put(number, coded)
@@ -114,7 +117,7 @@ def test_what_goes_in_comes_out_at_its_host(layout: Layout, compresses: bool, mo
     got = list[tuple[int, Coded]]()
     for owner in range(HOSTS):
         mine = list[tuple[int, Coded]]()
-        inbox = Inbox(lambda owner=owner: receive(owner), lambda *part, mine=mine: mine.append(part), layout)
+        inbox = Inbox(partial(receive, owner), take_into(mine), layout)
         inbox.await_all([sent[owner], 0, 0], 60.0)
         inbox.close()
         assert {OWNERS[number] for number, _ in mine} <= {owner}
@@ -276,7 +279,11 @@ def test_an_outbox_that_is_given_up_leaves_no_thread(monkeypatch: pytest.MonkeyP
 def test_an_outbox_sends_to_several_hosts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "_SMALL_BYTES", 0)
     together = Barrier(HOSTS - 1)
-    outbox = Outbox(lambda *_: together.wait(PATIENCE_SECONDS) and None, OWNERS.__getitem__, HOSTS, 0)
+
+    def send(_: int, __: bytes) -> None:
+        together.wait(PATIENCE_SECONDS)
+
+    outbox = Outbox(send, OWNERS.__getitem__, HOSTS, 0)
     assert outbox.is_idle
     for number, coded in some_blocks(LAYOUTS["u64"], 5):
         outbox.put(number, coded)
@@ -349,9 +356,7 @@ def asked(
     ],
     ids=str,
 )  # fmt: skip
-def test_ranges_and_keys_that_cannot_be_kept_are_refused(
-    changes: dict[str, object], keys: list[int], host: Host
-) -> None:
+def test_ranges_and_keys_that_cannot_be_kept_are_refused(changes: dict[str, Any], keys: list[int], host: Host) -> None:
     with pytest.raises(PayloadError, match="not readable"):
         asked(host, "host-take", np.array(keys or [0], dtype=np.uint32), **changes)
     with pytest.raises(PayloadError, match="not readable"):

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -270,8 +271,12 @@ def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
     number = others.client.post(f"{where}/verify?full=true").json()["question"]
     found = wait_until(lambda: (row := asked(others, f"{where}/questions/{number}"))["status"] == "answered" and row)
     assert found["answer"] == others.said("verify", others.small, "--full")
+
+    def is_made(export: str) -> bool:
+        return others.client.post(export).status_code == 200
+
     for ending in ("csv", "npz", "graphml", "parquet"):
-        wait_until(lambda ending=ending: others.client.post(f"{where}/export.{ending}").status_code == 200)
+        wait_until(partial(is_made, f"{where}/export.{ending}"))
         others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
         assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()
     wait_until(lambda: others.client.post(f"{where}/map").status_code == 200)

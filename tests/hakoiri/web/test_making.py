@@ -28,7 +28,7 @@ from tests.support.web import TOKEN, client_of
 
 #: Of Nakuron.
 BOARD = "/".join(random_board(6, 1, 4).lines())
-TILES = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
+TILES: dict[str, object] = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
 
 
 @pytest.fixture

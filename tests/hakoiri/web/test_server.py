@@ -55,9 +55,9 @@ def test_nothing_is_shown_to_strangers(stranger: TestClient, path: str) -> None:
     refused = stranger.get(path)
     assert (refused.status_code, refused.headers["content-type"]) == (401, "application/problem+json")
     for wrong in ("", "x", TOKEN[:-1], f"{TOKEN}x", "ä"):
-        headers = {"Authorization": f"Bearer {wrong}".encode()}
+        headers = {b"Authorization": f"Bearer {wrong}".encode()}
         assert stranger.get(path, headers=headers).status_code == 401
-        assert stranger.get(path, headers={"Cookie": f"hakoiri-8080={wrong}".encode()}).status_code == 401
+        assert stranger.get(path, headers={b"Cookie": f"hakoiri-8080={wrong}".encode()}).status_code == 401
     assert stranger.get(f"{path}?token=wrong").status_code == 401
 
 
@@ -294,11 +294,11 @@ def test_without_its_packages_it_says_what_to_install(served: Served, monkeypatc
 
 def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that is at it goes on, here until the answer is there."""
-    answered, messages = threading.Event(), list[Any]()
+    seen, messages = threading.Event(), list[Any]()
     monkeypatch.setattr(guard, "_ANSWER_SECONDS", 0.01)
 
     def wait(_: OpenRuns) -> list[Path]:
-        assert answered.wait(PATIENCE_SECONDS)
+        assert seen.wait(PATIENCE_SECONDS)
         return []
 
     monkeypatch.setattr(OpenRuns, "directories", wait)
@@ -306,14 +306,17 @@ def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: 
     async def send(message: Any) -> None:
         messages.append(message)
         if message["type"] == "http.response.body":
-            answered.set()
+            seen.set()
 
     async def receive() -> Any:
         return {"type": "http.request", "body": b"", "more_body": False}
 
+    async def answered() -> None:
+        await served.client.app(scope, receive, send)
+
     headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())]
     path = {"path": "/api/runs", "raw_path": b"/api/runs", "query_string": b"", "root_path": ""}
     scope = {"type": "http", "method": "GET", "headers": headers, "scheme": "http", "http_version": "1.1"} | path
-    asyncio.run(served.client.app(scope, receive, send))
+    asyncio.run(answered())
     assert [message["type"] for message in messages] == ["http.response.start", "http.response.body"]
     assert messages[0]["status"] == 503

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -99,8 +100,8 @@ class WritesABlank(Dial):
 
 @breaks("texts")
 class ReadsSmallLettersAlone(Dial):
-    def parse(self, text: str) -> Key:
-        if text.startswith("0X"):
+    def parse(self, text: str | SupportsIndex | Keys) -> Key:
+        if str(text).startswith("0X"):
             raise ConfigurationError(f"{text!r} is no key")
         return super().parse(text)
 
@@ -258,7 +259,7 @@ class AimsElsewhere(Dial):
 @breaks("goals")
 class SaysGoalsInNumbers(Dial):
     def is_goal(self, keys: Keys) -> Mask:
-        return super().is_goal(keys).astype(np.uint8)  # type: ignore[return-value]
+        return super().is_goal(keys).astype(np.uint8)
 
 
 @breaks("goals")

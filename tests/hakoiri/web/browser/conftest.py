@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.puzzles.nakuron.board import random_board
@@ -19,7 +19,7 @@ from tests.support.runs import driven
 #: Until something is there that must be there; the machine may be busy.
 _MOST_MILLISECONDS = 1_000 * PATIENCE_SECONDS
 CARDS = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that has come in by its token, of the size of a parameter; nothing may go wrong on its console."""
-    size = getattr(request, "param", WIDE)
+    size: ViewportSize = getattr(request, "param", WIDE)
     context = browser.new_context(viewport=size, has_touch=size is NARROW, base_url=site.address)
     yield from watched(context, site.token)
     context.close()

@@ -40,7 +40,7 @@ def test_a_run_is_watched_cancelled_resumed_and_deleted(page: Page, site: Site) 
         arg=seen,
     )
     expect(page.locator(".progress")).to_contain_text("layer")
-    assert "board" in {link.get_attribute("href").rsplit("/", 1)[-1] for link in page.locator(".tabs a").all()}
+    assert "board" in {(link.get_attribute("href") or "").rsplit("/", 1)[-1] for link in page.locator(".tabs a").all()}
     page.get_by_role("button", name="Cancel").click()
     expect(state).to_contain_text("cancelled")
     page.get_by_role("button", name="Resume").click()

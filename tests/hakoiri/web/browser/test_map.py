@@ -110,7 +110,7 @@ def test_it_turns_comes_nearer_and_changes_its_colours(page: Page, site: Site) -
     assert picture(page).tobytes() != before.tobytes()
     page.get_by_role("button", name="Colours: auto").click()
     page.get_by_role("button", name="Colours: light").click()
-    red, green, blue = picture(page).getpixel((5, box["height"] // 2))  # type: ignore[misc]
+    red, green, blue = picture(page).getpixel((5, int(box["height"] // 2)))  # type: ignore[misc]
     assert max(red, green, blue) < 60
 
 
