@@ -81,7 +81,7 @@ def in_help() -> Iterator[Finding]:
         todo += [(f"{name} {word}", each) for word, each in getattr(command, "commands", {}).items()]
         for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params)):
             yield from in_text(text or "", "help", f"{name} --help")
-            if QUESTION.match(text or ""):
+            if text and QUESTION.match(text):
                 yield "question", "help", f"{name} --help", text
 
 
