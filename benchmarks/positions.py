@@ -43,7 +43,7 @@ async def client(port: int, paths: list[bytes], until: float, took: list[float])
 
 
 async def ask(port: int, paths: list[bytes], clients: int, seconds: float) -> list[float]:
-    """How long each answer took."""
+    """Return the seconds that each answer took."""
     took: list[float] = []
     until = time.perf_counter() + seconds
     await asyncio.gather(*(client(port, paths, until, took) for _ in range(clients)))

@@ -114,7 +114,7 @@ class _Watch:
         arrays = answer()
         clock, after = time.monotonic() - began, _seconds(process)
         looking = time.process_time()
-        # Of ranges that are cut or move hosts answer keys and figures of layers, not a map.
+        # If ranges are cut or move, hosts answer keys and figures of layers, not a map.
         fields = {} if task in ("host-cut", "host-settle") else of_array(arrays[0])
         key = process, task, HostRequest.of(chunk).depth
         told = fields.get("size", 0), fields.get("bytes", 0)

@@ -28,7 +28,7 @@ class Books:
                 yield json.loads(line)
 
     def has(self, piece: Mapping[str, Any]) -> bool:
-        """Whether there was a line of it when the books were opened."""
+        """Return whether the books had a line of it when they were opened."""
         return self._key(piece) in self._done
 
     def add(self, row: dict[str, Any]) -> dict[str, Any]:

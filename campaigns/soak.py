@@ -18,7 +18,7 @@ from campaigns.mayhem.trials import TrialBooks
 
 
 def main() -> int:
-    """What the command line asks for; the exit code."""
+    """Do what the command line asks for; return the exit code."""
     parser = argparse.ArgumentParser("soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1, help="which runs, harms and moments")

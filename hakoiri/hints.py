@@ -68,7 +68,7 @@ def in_command_line(hint: Hint) -> str:
 
 
 def in_python(hint: Hint) -> str:
-    """Return a hint as a call of `hakoiri`; empty if there is none."""
+    """Return a hint as a call of `hakoiri`; empty without a call."""
     words, _, form = WORDS[hint.do]
     run = repr(hint.what) + (f", data={hint.value!r}" if hint.value else "")
     argument, method = _ARGUMENTS.get(hint.what, ""), _METHODS.get(hint.value, f"{hint.value}()")

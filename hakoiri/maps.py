@@ -86,7 +86,7 @@ class MapAnswers(GoalAnswers):
         )  # fmt: skip
 
     def mapped_component(self, component: int | None = None) -> int:
-        """Return the component that `map` shows; `UnanswerableError` if there is none."""
+        """Return the component that `map` shows; `UnanswerableError` without one."""
         self._require_graph()
         if self.is_census:
             self._require_complete()

@@ -60,8 +60,8 @@ class PathAnswers(Answers):
 
     They lead from the start, or from `source`, to `target`: a configuration (text, key, row of a layer), ``"goal"`` for
     the nearest one, or ``"farthest"`` for the least one of the farthest. They avoid the configurations that match a
-    text in `avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError` if
-    there is none, `ConfigurationError` for an invalid configuration.
+    text in `avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError`
+    without a path, `ConfigurationError` for an invalid configuration.
     """
 
     def distance(self, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()) -> int:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pins(lock: str) -> dict[str, list[Requirement]]:
-    """What a lock file pins, by name; several versions where they depend on the Python."""
+    """Return the pins of a lock file by name; several versions if they depend on the Python."""
     pinned: dict[str, list[Requirement]] = {}
     for line in re.findall(r"^([a-z0-9.-]+==.*?) *\\?$", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE):
         requirement = Requirement(line)
@@ -29,7 +29,7 @@ def version_of(pin: Requirement) -> str:
 
 
 def stale(lock: str, pinned: dict[str, list[Requirement]], asked: list[str]) -> Iterator[str]:
-    """What is asked for and not pinned."""
+    """Yield the requirements that are not pinned."""
     for requirement in map(Requirement, asked):
         versions = [version_of(pin) for pin in pinned.get(requirement.name, [])]
         if not versions or any(found not in requirement.specifier for found in versions):
@@ -47,7 +47,7 @@ def untested(pinned: dict[str, list[Requirement]], asked: list[str]) -> Iterator
 
 
 def not_installed(lock: str, pinned: dict[str, list[Requirement]]) -> Iterator[str]:
-    """What is installed in another version than a lock file pins, or not at all."""
+    """Yield the packages that are not installed, or not in the version that a lock file pins."""
     for pin in (pin for pins in pinned.values() for pin in pins):
         if pin.marker is None or pin.marker.evaluate():
             try:
@@ -59,7 +59,7 @@ def not_installed(lock: str, pinned: dict[str, list[Requirement]]) -> Iterator[s
 
 
 def faults() -> Iterator[str]:
-    """What does not fit, in words."""
+    """Yield all faults as text."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups, product = pyproject["dependency-groups"], pyproject["project"]["dependencies"]
     tools = groups["build"] + [entry for entry in groups["dev"] if isinstance(entry, str)]

@@ -40,9 +40,9 @@ _DELETING_PREFIX = ".deleting-"
 #: LMDB's databases inside `DATA_FILE`.
 META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"closed"
 COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
-#: Of a tree: the record of each chunk of subtrees, and the solutions found there.
+#: For a tree: the record of each chunk of subtrees, and the solutions found there.
 CHUNKS, FOUND = b"chunks", b"found"
-#: Of kinds of run that find one result after another: their results, and the beam under way.
+#: For kinds of run that find one result after another: their results, and the beam under way.
 ROWS, BEAM = b"rows", b"beam"
 DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND, ROWS, BEAM)
 MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"

@@ -70,7 +70,7 @@ def entered(part: Part, entry: Entry, desk: Desk, run: Path | None, books: Books
 
 @contextmanager
 def alone(folder: Path) -> Iterator[bool]:
-    """Whether nobody else is at the entry of a folder, nor will be in this block: several calls share the work."""
+    """Lock the entry of a folder; yield whether that worked. So several calls share the work."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:
@@ -82,7 +82,7 @@ def alone(folder: Path) -> Iterator[bool]:
 
 
 def carry_out_all(asked: argparse.Namespace) -> bool:
-    """What is wanted and not in the books, until the time is up; whether all is well."""
+    """Carry out the wanted entries that are not in the books, until the time is up; return whether all is well."""
     end, good = time.monotonic() + 60 * asked.until, True
     reused, _, run = (asked.reuse or "").partition("=")
     for part, entry in wanted([PARTS[name] for name in asked.parts or PARTS], asked.only, asked.short):
@@ -104,7 +104,7 @@ def books_in(data: Path) -> Books:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """What the command line asks for; the exit code."""
+    """Do what the command line asks for; return the exit code."""
     asked = arguments(given)
     asked.data.mkdir(parents=True, exist_ok=True)
     good = asked.publish or carry_out_all(asked)

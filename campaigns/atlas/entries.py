@@ -1,4 +1,4 @@
-"""What the atlas is made of: parts, the entries of each, which are commands, and the rows that their answers become."""
+"""The parts of the atlas, their entries, which are commands, and the rows made of the answers."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ def typed(line: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What is published of a column, by row, and where."""
+    """The published values of a column, by row, and their source."""
 
     column: str
     source: str
@@ -76,7 +76,7 @@ class Part:
     layers: tuple[str, ...] = ()
 
     def published(self, row: Row) -> dict[str, dict[str, Any]]:
-        """What is published of a row, by column."""
+        """Return the published values of a row, by column."""
         return {
             known.column: {"value": known.values[row["row"]], "source": known.source}
             for known in self.known if row["row"] in known.values
@@ -110,5 +110,5 @@ def exploring(name: str, *line: str, short: bool = False, kills: tuple[int, ...]
 
 
 def digest_of(rows: list[Row]) -> str:
-    """Of what has no digest of its own: SHA-256 of its rows as JSON, keys in order."""
+    """Return a digest of what has none of its own: SHA-256 of its rows as JSON, keys in order."""
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()

@@ -23,7 +23,7 @@ from hakoiri.puzzles.jit import jit
 _EMPTY = np.uint64(2**64 - 1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 Table = NDArray[np.uint64]
-#: Of each place of a table how many halves it stands for, and at the end how many places are taken.
+#: The number of halves that each place of a table stands for; at the end, the number of places taken.
 Counts = NDArray[np.int64]
 
 
@@ -40,7 +40,7 @@ def orbits(points: int) -> int:
 
 @jit
 def _solutions_with_one(points: int, keys: Table, counts: Counts) -> int:
-    """How many solutions have 1 on tip 0 or on crossing -1; -1 if the table has too little room."""
+    """Return the number of solutions with 1 on tip 0 or on crossing -1; -1 if the table is too small."""
     most, half, total = 2 * points, points // 2, 0
     for place in range(2):
         for one in range(2, most + 1):
@@ -95,7 +95,7 @@ def _keep(key: np.uint64, keys: Table, counts: Counts) -> int:
 def _meet(
     most: int, first: int, second: int, crossing: int, used: int, ends: int, keys: Table, counts: Counts
 ) -> int:  # fmt: skip
-    """How many halves of the other way have the same ends, and between them all numbers that this one lacks.
+    """Return the number of halves of the other way with the same ends and with all numbers that this one lacks.
 
     They come to the same two tips in the other order.
     """
@@ -111,7 +111,7 @@ def _key(first: int, second: int, crossing: int, used: int) -> np.uint64:
 
 @jit
 def _place_of(key: np.uint64, keys: Table) -> int:
-    """Where a key stands in the table, or would."""
+    """Return the index of a key in the table, or the free index where it belongs."""
     size = len(keys)
     place = int((key * _MIX) >> np.uint64(20)) & (size - 1)
     while keys[place] != _EMPTY and keys[place] != key:

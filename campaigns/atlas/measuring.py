@@ -35,7 +35,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What processes took: by the clock and of the processors, at most in memory and on disk, and how many were killed.
+    """The cost of processes: clock and processor time, peaks of memory and disk, and the number that was killed.
 
     `None` is not known.
     """
@@ -85,19 +85,19 @@ class Desk:
 
     @property
     def spent(self) -> Cost:
-        """What the command has cost so far."""
+        """Return the cost of the command so far."""
         with suppress(FileNotFoundError):
             return Cost(**json.loads((self.folder / _SPENT).read_text(encoding="utf-8")))
         return Cost()
 
     def answer(self, line: Sequence[str], kills: Sequence[int] = ()) -> dict[str, Any]:
-        """What a command line answers; raises `StoppedError` and `FailedError`.
+        """Return the answer of a command line; raise `StoppedError` or `FailedError`.
 
         For each of `kills`, a number of bytes, its process is killed when so much lies on the disk, and gone on with.
         """
         target = self.folder / _ANSWER
         while not target.exists():
-            # Of `run` each call makes another run; all others go on with theirs.
+            # Each call of `run` makes another run; all others continue theirs.
             begun = line[0] == "run" and any(self.data.iterdir())
             ahead = kills[self.spent.kills :]
             self._process(["resume", "last"] if begun else line, target, ahead[0] if ahead else None)
@@ -127,7 +127,7 @@ class Desk:
             raise FailedError(f"{' '.join(line)}: exit code {process.returncode}: {' '.join(told[-2:])}")
 
     def _command(self, line: Sequence[str]) -> list[str]:
-        """What is run; words that name what an earlier line has left are paths to it."""
+        """Return the command to run; names of what an earlier line has left become paths to it."""
         if line[0] == PYTHON:
             return [sys.executable, *line[1:]]
         if TO_FILE in line:
@@ -172,7 +172,7 @@ class Desk:
 
 
 def bytes_in(folder: Path) -> int:
-    """What the files below a folder take on the disk."""
+    """Return the bytes on disk of the files below a folder."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:

@@ -49,12 +49,12 @@ files then take more at some moment than is stored in the end (the last two colu
 largest run). Memory grows with the widest layers until it reaches what is allowed; the disk takes about a byte a
 configuration.
 """
-#: Of the costs.
+#: The head of the table of costs.
 _HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
 
 
 def published() -> dict[tuple[str, str], dict[str, Any]]:
-    """What the results tell of each entry, by its part and its name."""
+    """Return the published results of each entry, by its part and name."""
     parts = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
     return {(name, entry["entry"]): entry for name, part in parts.items() for entry in part["entries"]}
 
@@ -173,7 +173,7 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
 
 
 def _rates(results: Mapping[str, Any]) -> Iterator[str]:
-    """What a configuration costs in the smallest run of each kind, in the cheapest, and in the largest."""
+    """Yield the cost of a configuration in the smallest, the cheapest and the largest run of each kind."""
     by_series: dict[str, list[dict[str, Any]]] = {}
     for series, point in points(results):
         if point["a CPU second"]:

@@ -1,4 +1,4 @@
-"""How fast runs of any size are, and what they take: a picture made of the results of the atlas."""
+"""A picture of the speed and the cost of runs of any size, made of the results of the atlas."""
 
 from collections.abc import Iterator, Mapping
 from itertools import cycle
@@ -11,7 +11,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 
 def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
-    """Of each run by layers of `LEAST` configurations and more: what it is like but for its size, and what is drawn."""
+    """Yield the series and the point of each run by layers of at least `LEAST` configurations."""
     for part in results["parts"].values():
         for line in part["entries"]:
             explored = line["stored_bytes"] and "layers" in line["rows"][0]

@@ -18,7 +18,7 @@ def interval(hits: int, possible: int, trials: int) -> tuple[float, float]:
 
 
 def _solvable(goal: Answer, deals: int) -> str:
-    """How many can be solved, and the interval of their share."""
+    """Return the number of solvable deals, and the interval of their share."""
     sure, possible = goal["solvable"], goal["solvable"] + goal["capped"]
     low, high = (f"{100 * share:.2f}" for share in interval(sure, possible, deals))
     return f"{sure:,}{f' to {possible:,}' if possible > sure else ''} ({low} to {high} %)"

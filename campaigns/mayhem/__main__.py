@@ -66,7 +66,7 @@ PARTS: dict[str, type[Part]] = {
 
 
 def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
-    """What came of a trial, and its seconds; whatever it raises is a fault.
+    """Run a trial; return its outcome and seconds. Whatever it raises is a fault.
 
     The files of a trial in which a promise was not kept are kept, below `kept`.
     """
@@ -117,9 +117,9 @@ def code() -> str:
 def wanted(
     parts: list[Part], count: int | None, short: bool = False, names: Collection[str] = ()
 ) -> Iterator[tuple[Part, int]]:
-    """The trials of a campaign: so many of each part, by default the usual ones; or those of its short form.
+    """Yield the trials of a campaign: `count` of each part, by default the usual number, or those of its short form.
 
-    Of these only those in whose case are all `names`.
+    Leaves out trials whose case lacks one of `names`.
     """
     for part in parts:
         for number in part.short if short else range(part.usual if count is None else count):
@@ -131,7 +131,7 @@ def wanted(
 def arguments() -> argparse.Namespace:
     """Those of the command line."""
     parser = argparse.ArgumentParser("mayhem", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; all if there is none")
+    parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; default: all")
     parser.add_argument("--count", type=int, help="trials of each part, those in the results file with them")
     parser.add_argument("--short", action="store_true", help="a few trials of each part, as in CI")
     parser.add_argument("--case", action="append", default=[], help="of these those of this way, or kind of run, alone")
@@ -146,7 +146,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """What the command line asks for; the exit code."""
+    """Do what the command line asks for; return the exit code."""
     asked = arguments()
     books = TrialBooks(asked.results)
     if asked.publish:

@@ -67,7 +67,7 @@ def _words(question: str, run: str) -> list[str]:
 
 
 def _answer(asked: tuple[Path, list[list[str]]]) -> list[Finished] | str:
-    """What is answered to each question of a data directory."""
+    """Return the answer to each question about a data directory."""
     data, questions = asked
     hakoiri = Hakoiri(data.parent)
     hakoiri.data = data
@@ -208,7 +208,7 @@ def _stand_still_starved() -> None:
 
 
 def _chosen(questions: list[str], chance: Random) -> list[str]:
-    """How it stands, and another question; to verify, or else to go on with the run and to mend it."""
+    """Draw the questions: the status and one other, then `verify`, or `resume` and a repair."""
     last = {words.partition("|")[0]: words for words in questions if words.startswith(("verify", "resume"))}
     asked = [words for words in questions if words not in last.values()]
     chosen = [*asked[:1], *chance.sample(asked[1:], min(len(asked), 1))]
@@ -251,7 +251,7 @@ def _judge(outcome: Outcome, sound: Sound, answers: dict[str, Finished]) -> None
 
 
 def _is_of_before(question: str, found: dict[str, Any], right: dict[str, Any], older: bool) -> bool:
-    """Whether a run whose last commit is lost may say so."""
+    """Return whether this is a right answer of a run whose last commit is lost."""
     kind = question.partition("|")[0]
     if kind == "status":
         return found["status"] in _UNFINISHED

@@ -20,7 +20,7 @@ _CHANGES = WRITES | SYNCS | NAMES
 
 
 class Failure(NamedTuple):
-    """Which calls may fail, with which error (0: they are short), once or from then on, and words that say why."""
+    """The calls that may fail, their error (0: a short write), whether for good, and the words that explain it."""
 
     kinds: int
     error: int
@@ -37,7 +37,7 @@ FAILURES = {
     "EIO on fsync": Failure(SYNCS, errno.EIO, False, _BROKEN),
     "EIO on reading": Failure(READS, errno.EIO, False, _BROKEN),
     "short write": Failure(WRITES, 0, False, _BROKEN),
-    # Of a write of many parts that it meets in their midst no more is known than that it came out short.
+    # If it interrupts a write of several parts, all that is known is that the write came out short.
     "read-only from then on": Failure(_CHANGES, errno.EROFS, True, ("not writable", "Read-only", *_BROKEN)),
 }
 #: How many calls of some kinds a run of a work makes that nothing fails.
@@ -119,7 +119,7 @@ def _remounted(scene: Scene) -> None:
 
 
 def _error(ended: Finished) -> str:
-    """The line of the error; empty where there is none, or a traceback."""
+    """Return the line of the error; empty without an error, or with a traceback."""
     try:
         return ended.error
     except AssertionError:

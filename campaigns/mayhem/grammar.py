@@ -80,7 +80,7 @@ def _chunks(chance: Random) -> bytes:
 
 
 def stream(names: list[str], chance: Random) -> list[bytes]:
-    """What a connection sends, one piece after another: one request or several, some of them spoiled or cut off."""
+    """Return the pieces that a connection sends: one request or several, some of them spoiled or cut off."""
     raw = b"".join(request(names, chance) for _ in range(chance.choice((1, 1, 1, 2, 3, 40))))
     if chance.random() < 0.2:
         raw = mutated(raw, chance)

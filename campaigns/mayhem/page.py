@@ -121,7 +121,7 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
 
 
 def _times(results: Mapping[str, Any]) -> str:
-    """How often each case was tried; or what became of older trials, where only some of them still count."""
+    """Return how often each case was tried, or the note on older trials if only some of them still count."""
     if "note" in results:
         return str(results["note"])
     cases, fewest, most = results["fewest"]

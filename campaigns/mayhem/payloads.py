@@ -51,7 +51,7 @@ def _arrays(chance: random.Random) -> None:
 
 
 def _answers(chance: random.Random) -> None:
-    """What a host says of its part of a layer."""
+    """Read the answer of a host about its part of a layer."""
     fields = asdict(HostMerged(5, 1, "0" * 32, 300, 0, 700, 0.5, 0.9))
     if chance.random() < 0.5:
         fields[chance.choice(sorted(fields))] = chance.choice((None, -1, 2**63, 1.5, b"\xff", "x" * 99, [], {}, True))
@@ -60,7 +60,7 @@ def _answers(chance: random.Random) -> None:
 
 
 def _requests(chance: random.Random) -> None:
-    """What a host is asked, as somebody says who is no coordinator."""
+    """Read a request to a host from somebody who is not a coordinator."""
     fields = HostRequest(
         {"layout": "u32"}, ["den-1", "den-2"], 1, [0, 7], bytes([0, 0, 0, 9, 0, 0, 0, 40]), [0, 1, 0], 4
     )
@@ -73,7 +73,7 @@ def _requests(chance: random.Random) -> None:
 
 
 def _messages(chance: random.Random) -> None:
-    """What a host sends another, of which the receiver decodes the blocks."""
+    """Read a message of one host to another, and decode its blocks."""
     layout = LAYOUTS["u32"]
     parts = [(number, code_keys(3, layout.pack([9 * number, 9 * number + 2]))) for number in range(3)]
     arrays = unpack_arrays(pack_message(1, 0, parts))
@@ -118,7 +118,7 @@ def _blocks(chance: random.Random) -> None:
 
 
 def _beats(chance: random.Random) -> None:
-    """What lies under the names of hosts, which say where they have a data Redis."""
+    """Read the heartbeat of a host, which gives the address of its data Redis."""
     said = str(HostBeat("17-a", 4, "redis://:secret@10.0.0.1:6379/0")).encode()
     beat = HostBeat.read(mutated(said, chance).decode(errors="replace"))
     if beat is None:
@@ -152,7 +152,7 @@ def _harm(arrays: list[Any], chance: random.Random) -> None:
 
 
 def _jobs(chance: random.Random) -> None:
-    """What RQ reads of a job, and our worker of the request in it."""
+    """Read a job as RQ does, and the request in it as a worker does."""
     request = TaskRequest("feed", "1.0", 1, -1, 60, PuzzleSpec("klotski").as_dict(), {}).as_dict()
     if chance.random() < 0.5:
         request[chance.choice(sorted(request))] = chance.choice((None, -1, 2**63, b"\xff", "x" * 99, [], {"a": []}))
@@ -217,7 +217,7 @@ READERS: dict[str, Callable[[random.Random], None]] = {
 
 
 def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
-    """How some thousand payloads of a kind are read, and what is wrong with one, if anything is."""
+    """Read some thousand payloads of a kind; return counts, and the first fault or an empty text."""
     kind, seed = asked
     chance, figures = random.Random(seed), {"payloads": 0.0, "refused": 0.0, "read": 0.0}
     for number in range(_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Where a campaign has its files: in memory, in a folder that is locked as long as it lives."""
+"""The files of a campaign: in memory, in a folder that is locked as long as the campaign lives."""
 
 import shutil
 import subprocess

@@ -1,8 +1,8 @@
-"""What a disk may hold after a power cut: what was made durable, and of the rest whatever chance left there.
+"""The contents that a disk may have after a power cut: all that is durable, and a random part of the rest.
 
 Read from the log of `shim.c`. A write is durable when its file is synced afterwards, or if the file was opened with
-O_DSYNC; a name when its folder is. Of what is not durable, some writes are there and others are not, in no order, and
-any of them may be cut off at a sector; of the names of a folder, the first few changes.
+O_DSYNC; a name when its folder is. Some of the writes that are not durable are there, in no order, and
+any of them may be cut off at a sector. A folder has the first few of its changes.
 """
 
 import struct
@@ -51,7 +51,7 @@ class Disk:
 
     @classmethod
     def of(cls, folder: Path) -> "Disk":
-        """What lies below a folder, all of it durable."""
+        """Return the contents of a folder, all of them durable."""
         disk = cls()
         for path in folder.rglob("*"):
             inode = path.stat().st_ino

@@ -39,7 +39,7 @@ def _limit(client: redis.Redis, chance: Random, policy: str) -> None:
 
 
 def _missed(client: redis.Redis) -> int:
-    """How many keys it threw away, and how many commands it refused."""
+    """Return the number of keys that Redis evicted and of commands that it refused."""
     refused = client.info("errorstats").get("errorstat_OOM", {}).get("count", 0)
     return int(client.info("stats")["evicted_keys"]) + int(refused)
 

@@ -28,7 +28,7 @@ _VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2**31, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), "", "x" * 300, "\x1b[2J", "..",
     "/etc/passwd", "klotski", "complete", "running", b"", b"\xff", [], {}, [[]], [1, "2"], {"a": {}}, {1: 2},
 )  # fmt: skip
-#: Of the records, the manifest most often: nothing is known of a run before it is read.
+#: The manifest comes up most often: nothing is known of a run before it is read.
 _RECORDS = (
     (META, MANIFEST_KEY), (META, MANIFEST_KEY), (META, STATE_KEY), (META, LIMITS_KEY), (LAYERS, number_key(0)),
 )  # fmt: skip

@@ -13,15 +13,15 @@ from tests.support.web import TOKEN, client_of, small_runs
 from tests.support.web_requests import BUSY, METHODS, fuzz
 
 _AT_ONCE, _MOST_SECONDS = 500, 120.0
-#: What is drawn: requests by such methods, or, where there are none, what a connection sends.
+#: The drawn requests: by such methods, or without methods anything that a connection may send.
 _METHODS: dict[str, tuple[str, ...]] = {"all methods": METHODS, "GET and HEAD": ("get", "head"), "any bytes": ()}
 _WAITED = -1
 
 
 def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, float] | str:
-    """How many answers had which status, of an application over a data directory; or what was not answered.
+    """Return the number of answers of each status of an application, or a text that says what was not answered.
 
-    Under a status that is none the seconds that another client waited.
+    `_WAITED` has the seconds that another client waited.
     """
     data, names, methods, chance = asked
     try:

@@ -87,12 +87,12 @@ class Scene:
         farmed = self.work.farmed if self.redis else ()
         if not self.made():
             return self.start(*self.work.begin, *farmed)
-        # Options of other kinds of run are none of resume's.
+        # `resume` lacks options of other kinds of run.
         ways = (*self.work.ways, *farmed) if self.work.line[0] in ("run", "hardest") else ()
         return self.start("resume", the_run(self.work, self.hakoiri.data).name, *ways)
 
     def made(self) -> bool:
-        """Whether there is a run yet."""
+        """Return whether the run exists."""
         with suppress(FileNotFoundError):
             return bool(the_run(self.work, self.hakoiri.data))
         return False
@@ -136,7 +136,7 @@ class Scene:
     # Blows
 
     def standing(self) -> Standing:
-        """Of the run now."""
+        """Return the present standing of the run."""
         return standing(self.work, self.hakoiri.data)
 
     def let_work(self, running: Running, seconds: float) -> bool:
@@ -247,7 +247,7 @@ class Scene:
         return self.outcome
 
     def _left_behind(self) -> list[str]:
-        """What nobody will ever remove: what is left of a run that was being made goes when another is made, later."""
+        """Return what stays behind: the next run that is made removes what is left of one that was being made."""
         halves = runs_being_made(self.hakoiri.data)
         for half in halves:
             os.utime(half, (0, 0))

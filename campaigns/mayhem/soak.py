@@ -101,7 +101,7 @@ class Mixture:
 
     @property
     def live(self) -> bool:
-        """Whether no service has ended."""
+        """Return whether all services live."""
         return all(service.lives for service in self.services)
 
     def left_behind(self) -> list[str]:
@@ -251,7 +251,7 @@ ten. `python -m campaigns.soak --minutes 60` does it."""
 
 
 def _end(service: Service, outcome: Outcome) -> list[str]:
-    """What is wrong with a service at the end."""
+    """End a service; return its faults."""
     alive = service.lives
     service.process.send(signal.SIGTERM) if alive else None
     ended = service.process.finish()

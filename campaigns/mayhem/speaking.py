@@ -39,7 +39,7 @@ class _Said(logging.Handler):
 
 
 def speak(data: Path, names: list[str], count: int, seed: int) -> tuple[Counter[int], float]:
-    """How many answers had which status, and how long a good client waited at most; `AssertionError` for a mistake."""
+    """Return the number of answers of each status, and the longest wait of a good client; raise `AssertionError`."""
     with _serving(Settings(data, token=TOKEN)) as (port, said):
         statuses, waited = asyncio.run(_ask(port, names, count, Random(seed)))
     assert not said.texts, said.texts[0]

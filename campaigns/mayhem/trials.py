@@ -1,4 +1,4 @@
-"""What a part of the campaign is, and the books that are kept of its trials: a line of JSON for each that is over."""
+"""The parts of the campaign, their trials, and the books of finished trials, a line of JSON each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from campaigns.books import Books
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: the number settles the case, and with the seed all that chance decides in it."""
+    """A trial. Its number decides the case, and with the seed all that is random in it."""
 
     part: str
     number: int
@@ -35,7 +35,7 @@ class Trial:
 
 @dataclass
 class Outcome:
-    """What came of a trial: its case, what was counted, and each promise of Hakoiri that was not kept."""
+    """The outcome of a trial: its case, its counts, and each promise of Hakoiri that was not kept."""
 
     case: str
     figures: dict[str, float] = field(default_factory=dict)

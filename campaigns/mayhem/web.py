@@ -24,7 +24,7 @@ _ANSWER_SECONDS = 30.0
 #: What is answered as it should be, though it sounds otherwise: too much at once.
 _BUSY = (503, 507)
 _HEAD = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
-#: Of a run, as a client asks; `POST` only what changes nothing.
+#: Requests about a run; `POST` only where it changes nothing.
 _ASKED = ("GET {}", "HEAD {}", "GET {}/layers", "GET {}/events", "GET {}/path?to=farthest", "GET {}/components",
           "GET {}/export.csv", "GET /api/runs", "GET /metrics", "GET /api/openapi.json", "POST {}/verify",
           "PUT {}", "POST {}/cancel/it")  # fmt: skip

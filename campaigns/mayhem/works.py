@@ -110,7 +110,7 @@ class Standing:
     pieces: dict[bytes, bytes] = field(default_factory=dict)
 
     def changed_by(self, later: "Standing") -> int:
-        """How many of its pieces are not there any more as they were: made again, or lost."""
+        """Return the number of pieces that were made again or lost."""
         return sum(later.pieces.get(name) != value for name, value in self.pieces.items())
 
 
@@ -137,7 +137,7 @@ def findings(directory: Path) -> dict[str, Any]:
 
 
 def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """What is not as expected, the first few."""
+    """Return the first few values that are not as expected."""
     names = [name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)]
     return [f"{name}: {str(found.get(name))[:80]}, expected {str(expected.get(name))[:80]}" for name in names[:3]]
 
@@ -150,7 +150,7 @@ class Undisturbed:
         self._known: dict[tuple[str, ...], tuple[dict[str, Any], float]] = {}
 
     def of(self, work: Work, *options: str) -> tuple[dict[str, Any], float]:
-        """What it finds, and the seconds that it takes, with further options."""
+        """Return the result of a work and its seconds, with further options."""
         command = (*work.begin, *options)
         if command not in self._known:
             self._place.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ undisturbed_in = cache(Undisturbed)
 
 
 def the_run(work: Work, data: Path) -> Path:
-    """The run of a work; `FileNotFoundError` if there is none yet."""
+    """Return the run of a work; raise `FileNotFoundError` before it exists."""
     made = sorted(run_directories(data), key=created_at)[len(work.base[:1]) :]
     if not made:
         raise FileNotFoundError(f"no run of {work.name}")

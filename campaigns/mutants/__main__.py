@@ -67,7 +67,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """What the command line asks for; the exit code."""
+    """Do what the command line asks for; return the exit code."""
     asked = arguments()
     books = Books(asked.results, "mutant")
     if asked.publish:

@@ -1,4 +1,4 @@
-"""Which functions each test enters: a plugin of pytest's, and the tests that it makes for a function.
+"""A pytest plugin that records the functions that each test enters, and the tests chosen from that for a function.
 
 Python's own trace function is called once for each call, as no line is traced: no other package is needed, and the
 tests take about twice as long. A session's fixture counts for every test that uses it. Compiled functions are not
@@ -127,7 +127,7 @@ class Choice(NamedTuple):
 
 
 def read_entered(root: Path, folder: Path) -> Choice:
-    """What `Entered` has written into files of a folder, by function."""
+    """Return what `Entered` has written into the files of a folder, by function."""
     tests, named_in = defaultdict[str, list[str]](list), defaultdict[str, set[str]](set)
     seconds, entered = dict[str, float](), dict[str, int]()
     kernels = set[str]()

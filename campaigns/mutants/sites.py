@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Of puzzles only compiled functions: their rules in plain Python are compared with the kernels all the time.
+#: Only compiled functions of puzzles: their rules in plain Python are compared with the kernels all the time.
 ROOMS = ("coordinator", "storage", "worker", "puzzles")
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -49,7 +49,7 @@ def mutants(seed: int, root: Path = ROOT) -> list[Mutant]:
 
 
 def is_kernel(function: ast.AST) -> bool:
-    """Whether a function is compiled: Python never enters it."""
+    """Return whether a function is compiled, so that Python never enters it."""
     return isinstance(function, _Function) and any(
         ast.unparse(each).startswith("jit") for each in function.decorator_list
     )

@@ -1,4 +1,4 @@
-"""What a paper claims, the commands that answer it, and the verdict that follows from both figures."""
+"""The claims of a paper, the commands that answer them, and the verdict that follows from both figures."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +77,7 @@ class Work:
 
     @property
     def asked(self) -> str:
-        """What is asked for, as one text: other commands or claims are another piece of work."""
+        """Return commands and claims as one text, which identifies the piece of work."""
         return "\n".join([*self.commands(), *(f"{claim.place}: {claim.said}: {claim.paper}" for claim in self.claims)])
 
     def rows(self, answers: Sequence[Answer]) -> list[dict[str, Any]]:

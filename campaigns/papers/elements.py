@@ -1,6 +1,6 @@
 """``python -m campaigns.papers.elements``: element components (i, j), i aces and j holes at the left end.
 
-Of the first random deal that begins with each, all positions that moves of aces between the left ends lead to, by the
+The positions that moves of aces between the left ends lead to, from the first random deal that begins with each, by the
 puzzle's rules. Prints JSON: by component its positions, its diameter, and the fewest and most moves of a
 position; how many goals there are, and their components.
 """

@@ -166,7 +166,7 @@ def effort(deals: Sequence[Deal]) -> Effort | None:
 
 
 def spread(numbers: Sequence[int]) -> Spread | None:
-    """Return a summary of numbers; ``None`` if there are none. Deterministic: equal input gives an equal interval."""
+    """Return a summary of numbers; ``None`` without numbers. Deterministic: equal input gives an equal interval."""
     if not numbers:
         return None
     values = np.array(numbers, dtype=np.float64)

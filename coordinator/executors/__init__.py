@@ -1,1 +1,1 @@
-"""Where chunks are computed: by threads of this process, or by RQ workers."""
+"""Executors compute chunks: by threads of this process, or by RQ workers."""

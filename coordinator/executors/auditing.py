@@ -29,11 +29,11 @@ class Auditor:
         self._share, self._work_log = share, work_log
 
     def picks(self) -> bool:
-        """Whether the next chunk is made again."""
+        """Return whether to compute the next chunk again, at random."""
         return _chance.random() < self._share
 
     def agrees(self, task: str, theirs: Sequence[Array], ours: Sequence[Array]) -> bool:
-        """Whether two attempts at one chunk have the same answer."""
+        """Return whether two attempts at one chunk have the same answer; count the audit."""
         self._work_log.audited += 1
         return same_answer(task, theirs, ours)
 

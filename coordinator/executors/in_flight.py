@@ -78,7 +78,7 @@ class InFlight:
         return min((chunk.sent_at for chunk in self.chunks.values() if chunk.attempt), default=None)
 
     def waits(self) -> bool:
-        """Whether any job is in the queue for whoever comes first."""
+        """Return whether the queue has a job that no worker has taken."""
         return bool(self._redis.llen(_key(QUEUE)))
 
     def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:

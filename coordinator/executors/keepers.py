@@ -72,7 +72,7 @@ class Keepers:
     def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
         """Return by host the places of those of some increasing `keys` that are in its ranges.
 
-        Of a range whose host is not among the `living` the host with its copy counts.
+        If the host of a range is not among the `living`, the host with its copy counts.
         """
         range_map, layout = self.range_map, layout_of(keys)
         cuts = layout.pack(Partition.unpack(range_map.partition, layout).cuts)

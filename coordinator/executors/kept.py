@@ -70,12 +70,12 @@ class KeptBlocks:
         return found
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
-        """Of the names of a layer the greatest that is not above `wanted`, else the least."""
+        """Return the greatest name in a layer that is not above `wanted`; the least if all are above."""
         names = self._index(prefix).names
         return names[max(0, bisect_right(names, wanted) - 1)] if names else None
 
     def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
-        """Of the names of a layer the least that is above `name`."""
+        """Return the least name in a layer that is above `name`."""
         names = self._index(prefix).names
         return next(iter(names[bisect_right(names, name) :][:1]), None)
 

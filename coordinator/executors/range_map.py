@@ -113,7 +113,7 @@ class RangeMap:
         )  # fmt: skip
 
     def is_uneven(self, sizes: Sequence[float]) -> bool:
-        """Whether the fullest host has too much, where ranges have these sizes."""
+        """Return whether the fullest host has too much if the ranges have these sizes."""
         return max(self._loads(sizes)) * len(self.hosts) > _UNEVEN * sum(sizes)
 
     def evened(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:

@@ -50,7 +50,7 @@ class RedisRetry:
         self._seconds, self._send_again = seconds, send_again
 
     def call(self, call: Callable[[], _Value]) -> _Value:
-        """What a call gives, once Redis is there."""
+        """Return the result of a call; repeat the call while Redis is away."""
         with redis_errors(self._url):
             while True:
                 try:

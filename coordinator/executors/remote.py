@@ -73,7 +73,7 @@ class RemoteExecutor:
 
     @property
     def workers(self) -> int:
-        """How many workers live now; at least one, for this process would work itself."""
+        """The number of living workers; at least 1, because this process works if no worker lives."""
         self._redis_retry.call(self._look_for_workers)
         return max(1, len(self._workers.living))
 
@@ -127,12 +127,12 @@ class RemoteExecutor:
         seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
         for event in read_events(self._redis, self._events, seconds, self._observer):
             self._workers.hear()
-            # Of late and doubled events nobody knows the token: the first answer counted.
+            # Late and doubled events have an unknown token: the first answer counted.
             if (chunk := self._in_flight.chunks.get(event.token)) is not None:
                 results.extend(self._hear(chunk, event))
 
     def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
-        """What an event means for its chunk; the result, if that is what it brings."""
+        """Update the chunk of an event; yield its result if the event brings one."""
         current = event.attempt == chunk.attempt
         if event.kind == "started":
             chunk.begun[event.attempt] = event.worker
@@ -246,7 +246,7 @@ class RemoteExecutor:
         self._workers.look(self._redis, self._in_flight.waiting_since)
 
     def _work_alone(self) -> Iterator[_Landed]:
-        """Where no worker has lived for a while: one chunk and its result, computed here."""
+        """Compute one chunk here and yield its result, if no worker has lived for a while."""
         if not self._workers.is_away or not self._in_flight.chunks:
             return
         self._workers.say_alone(self._url)

@@ -16,7 +16,7 @@ _PIECE = 1 << 25
 
 
 class Shared:
-    """What workers fetch once, and keep until it is other arrays; these must not change meanwhile.
+    """Arrays that workers fetch once and keep until others replace them. They must not change meanwhile.
 
     Methods may raise Redis's errors, and be called again.
     """

@@ -73,7 +73,7 @@ class WorkerPool:
 
     @property
     def is_away(self) -> bool:
-        """Whether no worker has lived, or answered, for a while, and none is to come."""
+        """Return whether no worker has lived or answered for a while, and no worker is being started."""
         alone = self._is_silent or time.monotonic() - self._last_seen >= _ALONE_SECONDS
         return alone and not self._coming
 

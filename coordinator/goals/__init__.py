@@ -1,1 +1,1 @@
-"""How far every configuration of a finished run is from its nearest goal: a run of its own, found from the first."""
+"""Goal distances of every configuration of a finished run: a run of its own, computed from the first."""

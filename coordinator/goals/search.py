@@ -1,9 +1,9 @@
 """The layered search from all goals of a finished run at once: U(N) are the configurations N moves from a goal.
 
-Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one U(N+1) is made by
-the puzzle's own moves backwards, if it has any (`coordinator.steps.filtering`), or all moves are looked at once, where
-they fit in memory, and followed backwards. Else U(N+1) is filtered out of the configurations that are left: those that
-lead to U(N); then all that is left is expanded once for each layer.
+For an undirected puzzle it is the usual search by layers with another first layer. For a directed one, U(N+1) is made
+by the puzzle's own moves backwards, if it has any (`coordinator.steps.filtering`). Otherwise all moves are looked up
+once and followed backwards, if they fit in memory. Otherwise U(N+1) is filtered out of the configurations
+that are left, so all of these are expanded once for each layer.
 
 Which is faster was measured in processor time. Moves backwards read the run once for each layer, which costs little of
 keys of one word: peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 74 s by its moves in memory. Superpuzz of
@@ -45,12 +45,12 @@ _MOST_PASSES = 100
 
 @dataclass(frozen=True)
 class GoalFigures(SearchFigures):
-    """What a search from all goals has found; `dead` is how many configurations lead to no goal."""
+    """Figures of a search from all goals; `dead` is the number of configurations that lead to no goal."""
 
     dead: int | None = None
 
     def with_layer(self, record: LayerRecord) -> Self:
-        # How far the goals are from themselves nobody asks.
+        # Goals are layer 0.
         return replace(super().with_layer(record), goal_depth=None)
 
 
@@ -138,12 +138,12 @@ class GoalSearch(LayeredSearch):
 
     @property
     def _few_passes(self) -> bool:
-        """Whether the run is read in less time than it takes to look all its moves up, once for each layer."""
+        """Return whether reading the run once for each layer is faster than looking all its moves up."""
         return self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
 
     @property
     def _retracts(self) -> bool:
-        """Whether the puzzle's own moves backwards serve: not for the rest of a layer begun without them."""
+        """Return whether to use the puzzle's own moves backwards; not for the rest of a layer begun without them."""
         begun = self.store.read_partial()
         return isinstance(self.puzzle, Reversible) and not (begun and begun["part"])
 

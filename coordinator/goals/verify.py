@@ -81,7 +81,7 @@ class DistancesVerifier(LayersVerifier):
                 self.report.fault(f"goal {key_at(strays, 0):#x} is not in run {base.directory.name}")
 
     def _check_dead(self, base: RunStore) -> None:
-        """What stands in no layer must lead to no layer, and be as many as the state says."""
+        """Check that the configurations in no layer lead to no layer, and that their number is that of the state."""
         found, dead = GoalFigures.of(self.store.state), 0
         records = base.layer_records()
         blocks = chain.from_iterable(base.blocks(record.depth) for record in records)

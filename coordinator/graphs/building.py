@@ -31,8 +31,8 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True) -> Gra
     """Return the simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
     An edge has the direction of its move; in an undirected puzzle each has its counterpart. Targets are sorted. Loops
-    are left out and duplicate moves count once. Moves that leave `keys` are left out, unless `closed` promises that
-    there are none. Raises `ContradictionError` if there are, or if a move of an undirected puzzle cannot be taken back;
+    are left out and duplicate moves count once. Moves that leave `keys` are left out, unless `closed` promises that no
+    move does. Raises `ContradictionError` if one does, or if a move of an undirected puzzle cannot be taken back;
     `OverBudgetError` if the graph is too large; `StopRun` if the context requests it.
     """
     if len(keys) > MOST_VERTICES:

@@ -59,7 +59,7 @@ def check_kept(
     own: Array = np.add.reduce([each.figures for each in answers])
     copies: Array = np.add.reduce([each.copies for each in answers])
     for number, record in enumerate(records):
-        # Of a layer that is damaged somewhere the sums say nothing.
+        # The sums of a damaged layer prove nothing.
         if not any(record.depth in each.broken for each in answers):
             faults += _compared(record, own[number].tolist(), copies[number].tolist() if _has_copies(keepers) else [])
     candidates = map(np.concatenate, zip(*(each.candidates for each in answers), strict=True))

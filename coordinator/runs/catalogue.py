@@ -59,7 +59,7 @@ class RunStatus:
     """The status of a run.
 
     `fault` is the reason if the run cannot be read; `holder` is the process that drives it now. `awaited` means that it
-    is queued for a coordinator; there is none unless `served`. `made_as` is its original name if it was copied or
+    is queued for a coordinator; `served` means that one runs. `made_as` is its original name if it was copied or
     renamed. `keepers` are the hosts that keep its layers.
     """
 

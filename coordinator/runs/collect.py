@@ -48,7 +48,7 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
 
 def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
     depth = record.depth
-    # Of an attempt that was broken off.
+    # Left by an attempt that was interrupted.
     store.erase(BLOCKS, number_key(depth))
     firsts, stored, index, lanes = store.first_keys(depth), 0, 0, NOTHING
     for begin in range(0, len(firsts), _AT_ONCE):

@@ -176,7 +176,7 @@ class Job(ABC):
         return None
 
     def best_play(self, budget: Budget) -> Play:
-        """Return the best play known; `UnanswerableError` if there are none, `OverBudgetError` if out of memory."""
+        """Return the best play known; `UnanswerableError` if no play is known, `OverBudgetError` if out of memory."""
         raise UnanswerableError(f"run {self.store.manifest.run} of kind {self.store.manifest.kind} has no plays")
 
     def questions(self) -> list[str]:

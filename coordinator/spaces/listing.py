@@ -46,7 +46,7 @@ class Listing:
     def run(self) -> Iterator[LayerRecord | None]:
         """Stage the configurations; yield ``None`` when a commit is due, and at the end the staged record.
 
-        Raises `ContradictionError` if they are not listed in increasing order, or if there are none.
+        Raises `ContradictionError` if they are not listed in increasing order, or if the list is empty.
         """
         last = int(self._listed.last, 16)
         for keys in self._batches(last):

@@ -1,4 +1,4 @@
-"""How even the hosts of a run are: where one has too much its ranges are cut, and some move to hosts that have less."""
+"""Balances the hosts of a run: cuts the ranges of a host that has too much, and moves some to hosts that have less."""
 
 from collections.abc import Collection, Sequence
 

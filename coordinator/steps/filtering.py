@@ -124,7 +124,7 @@ class FilterStep(LayerStep):
         return self._source.size * (1 if targets is None else -(-targets.size // self._part))
 
     def _targets(self, part: int) -> Arrays:
-        """What the keys are compared with the `part`-th time."""
+        """Return the `part`-th part of the keys to compare with."""
         if self._filter.targets is None:
             return []
         held, left = [self._layout.empty(0)], self._part
@@ -165,7 +165,7 @@ class FilterStep(LayerStep):
 
     @property
     def _unwanted(self) -> list[Layer]:
-        """What need not be looked at, for only keys of the source itself can pass."""
+        """Return the layers whose keys cannot pass, because only keys of the source itself can."""
         return self._known
 
 
@@ -182,7 +182,7 @@ class _Piece:
     size: int = 0
 
     def keys(self) -> Keys:
-        """What is to be looked at, increasing."""
+        """Return the keys to look at, in increasing order."""
         found = np.concatenate([self.layout.empty(0), *self.batches])
         self.size = len(found)
         return reduce(difference, self.unwanted, merge([found], [])) if len(found) else found
@@ -207,7 +207,7 @@ class UnmoveStep(FilterStep):
 
 
 def run_filter(run: StoredRun, shares: Shares) -> Words:
-    """What most of that is not in the run is told by, before it is sorted."""
+    """Return a Bloom filter of the run, which drops most keys that are not in it before they are sorted."""
     return run.bloom_filter(shares.free // 4)
 
 

@@ -221,7 +221,7 @@ class Hosting:
         return told
 
     def _kept(self, depth: Depth) -> int:
-        """The last round of a layer that all hosts have kept, 0 if there is none."""
+        """The last round of a layer that all hosts have kept, else 0."""
         if self._store.read(META, ROUND_KEY) is None:
             return 0
         kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
@@ -237,14 +237,14 @@ class Hosting:
         self._session.commit(state)
 
     def _told(self, task: str, depth: Depth) -> dict[str, HostExpanded]:
-        """What all hosts say that are to expand, or go back."""
+        """Return the answers of all hosts to a request to expand, or to go back."""
         told = {host: read_answer(HostExpanded, arrays[0]) for host, arrays in self._ask(task, depth, {}).items()}
         if any(len(answer.sent) != len(told) for answer in told.values()):
             raise PayloadError("the answer of a host is not readable: it names unknown hosts")
         return told
 
     def _ask(self, task: str, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, list[Array]]:
-        """What all hosts answer to a request, which says how many messages each gets of those who have `told` that."""
+        """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
         tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
         common = {
             "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,

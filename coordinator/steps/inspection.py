@@ -23,7 +23,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
-    """What `expand` gives for `keys`; `PuzzleError` or `ContradictionError` if that cannot be right.
+    """Return the expansion of `keys`; raise `PuzzleError` or `ContradictionError` if it cannot be right.
 
     Checks shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are configurations,
     that the reference rules give what a kernel gives and, where the puzzle claims to be undirected, that each move can

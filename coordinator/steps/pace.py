@@ -1,4 +1,4 @@
-"""How long the layer under way, and the run, will take yet: judged by what this session has seen, or not at all.
+"""Estimates the time left of a layer and of the run, from what this session has seen.
 
 A layer is expanded, then merged. What is left of a half follows from what is done of it; how long the merging will
 take, while a layer is expanded, from the layer before. How many layers will follow nobody can tell from their sizes:

@@ -128,14 +128,14 @@ class LayerStep:
             return
         self._spill.clear()
         if fields is not None:
-            # Of the layer before, or of an earlier version, which cut the layer in another way.
+            # From the layer before, or from an earlier version, which cut the layer in another way.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()
         self._partial = Partial(self._depth, self._partition.packed, flow=0 if self._sums else None)
 
     @property
     def _sums(self) -> bool:
-        """Whether the flow of all moves is summed: that hosts leave nothing out."""
+        """Return whether to sum the flow of all moves, which shows if hosts leave something out."""
         return self._context.hosts is not None
 
     def _look(self) -> None:
@@ -154,7 +154,7 @@ class LayerStep:
 
     @property
     def _load(self) -> int:
-        """What merging has to hold of all ranges, in successors."""
+        """The memory that merging all ranges takes, in successors."""
         return self._expected + sum(layer.size for layer in self._known) // KNOWN_WEIGHT
 
     def _cut(self) -> Partition:
@@ -180,7 +180,7 @@ class LayerStep:
 
     @property
     def _range_size(self) -> int:
-        """How many keys of the source a range should have, or a piece of it."""
+        """The number of source keys that a range, or a piece of one, should have."""
         return self._shares.range_size(self._source.size, self._sampled.seconds_each)
 
     def _begin(self) -> None:

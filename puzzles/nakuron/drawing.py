@@ -35,7 +35,7 @@ def draw_board(board: Board) -> Picture:
 
 
 def _rolled(names: _Names, board: Board, after: Board) -> _Names:
-    """Return the places of the balls after the tilt that leads from `board` to `after`; empty if there is none."""
+    """Return the places of the balls after the tilt that leads from `board` to `after`; empty without such a tilt."""
     for side in range(len(SIDES)):
         if tilt(board.rows, board.frame, side).rows == after.rows:
             found: _Names = {}

@@ -107,7 +107,7 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"{self.name} option {option}={text}: {error}") from None
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
-        """Return the letters of the distinct pieces; if there are none, the option is dropped from the parameters."""
+        """Return the letters of the distinct pieces; drop the option from the parameters if it names no piece."""
         if not (text := self.parameters.pop("distinct").strip()):
             return frozenset()
         with self._naming("distinct", text):
@@ -116,7 +116,7 @@ class Sliding(Blocks, Dealt, Family):
         return letters
 
     def _axes(self, board: ParsedBoard) -> Axes:
-        """Return the bound pieces; if there are none, the option is dropped from the parameters."""
+        """Return the bound pieces; drop the option from the parameters if it names no piece."""
         if not (text := self.parameters.pop("axis").strip()):
             return Axes()
         with self._naming("axis", text):

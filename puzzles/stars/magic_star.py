@@ -262,7 +262,7 @@ class MagicStar(Placements):
             elif needed in numbers:
                 why = f"{sums} needs {needed}, which is on point {numbers.index(needed)}"
             else:
-                why = f"{sums} needs {needed}, which is none of 1 to {self.star.points}"
+                why = f"{sums} needs {needed}, which is not in 1 to {self.star.points}"
             found.append(f"line {named}: {why}")
         return found
 

@@ -169,7 +169,7 @@ class Ledger:
         return self.read(META, CANCEL_KEY) is not None
 
     def read(self, database: bytes, name: bytes) -> bytes | None:
-        """Return the value of an entry, or ``None`` if there is none."""
+        """Return the value of an entry, or ``None`` if it is missing."""
         return self._environment.get(database, name)
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:

@@ -308,7 +308,7 @@ def test_each_idea_places_fewer_numbers() -> None:
     [
         ("1/2 3 4 5/. ./. . . ./.", ["line 1 2 3 4: 2 + 3 + 4 + 5 = 14, not 26"]),
         ("1/12 11 2 ./. ./. . . ./.", ["line 1 2 3 4: 12 + 11 + 2 needs 1, which is on point 0"]),
-        ("4/1 2 3 ./. ./. . . ./.", ["line 1 2 3 4: 1 + 2 + 3 needs 20, which is none of 1 to 12"]),
+        ("4/1 2 3 ./. ./. . . ./.", ["line 1 2 3 4: 1 + 2 + 3 needs 20, which is not in 1 to 12"]),
         ("12/1 2 . ./. ./. . . ./.", ["line 1 2 3 4: 1 + 2 needs 23 more, and no 2 unused numbers add up to it"]),
         (FIGURE_6, []),
     ],

@@ -40,7 +40,7 @@ class SolveResult:
     `goal` is the first goal, `fixed` the first fixed one (the same if the puzzle does not distinguish them); breadth
     first, their moves are the fewest. `positions` were generated, including the start. `depth` is the greatest number
     of moves from the start, breadth first that of the last layer. `exhausted` says that the search is complete: then no
-    `goal` means that there is none. `layers` are the sizes of the layers (breadth first). `seconds` is processor time.
+    `goal` means unsolvable. `layers` are the sizes of the layers (breadth first). `seconds` is processor time.
     A search without memory generates positions repeatedly; if it was stopped, `tree` estimates their total number, with
     the standard error `tree_error`.
     """

@@ -39,7 +39,7 @@ class PartLayers:
         self._held: dict[Depth, Layer] = {}
         self.link = Link()
         self.within: Within | None = None
-        #: Of a directed puzzle: the own keys of all layers before `_older_depth`.
+        #: For a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0
 

@@ -58,7 +58,7 @@ class HostRequest:
     round: int = 0
     round_seconds: float = 0.0
     commit_seconds: float = 0.0
-    #: Of a round that is to be kept, or merged: how many messages each host has sent to this one in this attempt.
+    #: For a round to keep or merge: the number of messages that each host has sent to this one in this attempt.
     expected: list[int] = field(default_factory=list)
     copies: list[int] = field(default_factory=list)
     first: Depth = 0

@@ -188,7 +188,7 @@ def _require_admitted(manifest: Manifest) -> None:
 
 
 def _version(directory: Path) -> tuple[int, int]:
-    """Return inode and modification time of the data file; `GoneError` if there is none."""
+    """Return inode and modification time of the data file; `GoneError` if the file is missing."""
     try:
         found = (directory / DATA_FILE).stat()
     except FileNotFoundError:

@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 
 class PositionTable(NamedTuple):
-    """All facts of a small run by the index of its increasing keys; -1 is none."""
+    """All facts of a small run by the index of its increasing keys; -1 stands for an unknown one."""
 
     keys: Keys
     depths: NDArray[np.int64]
