@@ -14,9 +14,8 @@ PRODUCT = ("puzzles", "storage", "worker", "coordinator", "hakoiri")
 REST = ("benchmarks", "campaigns", "scripts", "tests")
 #: How many findings remain, by rule and part of the repository; 0 where nothing is said. Lower them, never raise them.
 BUDGETS = {
-    ("inversion", "product"): 5, ("inversion", "rest"): 27,
+    ("inversion", "product"): 5, ("none", "product"): 1,
     ("long", "docs"): 34, ("long", "product"): 54, ("long", "rest"): 7,
-    ("none", "product"): 1, ("none", "rest"): 10, ("question", "rest"): 126,
 }  # fmt: skip
 QUESTION = re.compile(r"(What|How|Whether|Who|Whose|Which|Where)\b")
 NONE = re.compile(r"\b(is|are) none\b")

@@ -1,4 +1,4 @@
-"""What many tests share: the whole space, reference rules, a census, and explorations large, small and merged."""
+"""Fixtures that many tests share: a whole space, reference rules, a census, explorations large, small and merged."""
 
 import gc
 import os
@@ -40,7 +40,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What is there now stays: otherwise whoever searches for garbage goes through all tests and modules each time.
+    """Freeze all objects: otherwise each garbage collection visits all tests and modules.
 
     The digests of the code are those of now, too, before any test changes a constant: else real workers would refuse.
     """
@@ -112,7 +112,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept of the user lies in a folder of the tests."""
+    """Keep the user's state in a folder of the tests."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield

@@ -1,4 +1,4 @@
-"""What the source may import and call: one way between the folders, and nothing that would run data as code."""
+"""Limits on imports and calls of the source: one way between the folders, and nothing that would run data as code."""
 
 import ast
 import re
@@ -109,7 +109,7 @@ def dangers(tree: ast.AST) -> Iterator[str]:
 
 
 def may_import(package: str, name: str) -> bool:
-    """Whether the design lets a folder import a module."""
+    """Return whether the design lets a folder import a module."""
     if name.partition(".")[0] not in PACKAGES:
         return name not in (".", "outside hakoiri") and name.partition(".")[0] not in (
             "tests",
@@ -195,7 +195,7 @@ def _is_for_typing(block: ast.AST) -> bool:
 
 
 def room_of(module: str, folders: set[str]) -> str:
-    """What arrows are drawn between: the folder of a module, or the module where it stands on its floor alone."""
+    """Return the end of an arrow: the folder of a module, or the module where it stands on its floor alone."""
     parts = module.split(".")
     return ".".join(parts[:2]) if ".".join(parts[:2]) in folders else module
 
@@ -325,7 +325,7 @@ def picture() -> str:
 
 
 def rooms() -> str:
-    """What is in each room, by the first line that it says of itself, as docs/explanation/architecture.md tells it."""
+    """Return the contents of each room by their first lines, as docs/explanation/architecture.md has them."""
     lines = []
     for package in reversed(PACKAGES):
         inside = {name.partition(".")[2]: tree for name, tree in modules(package) if name.count(".") == 1}

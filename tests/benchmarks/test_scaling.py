@@ -1,4 +1,4 @@
-"""What is predicted for many hosts: by hand on a tiny case, by fits that are known, and against runs on slow links."""
+"""Predictions for many hosts: by hand on a tiny case, by fits that are known, and against runs on slow links."""
 
 import math
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ LAYERS = [10, 100_000, 300_000, 900_000, 500_000]
 
 
 def runs(directed: bool) -> Runs:
-    """What would be seen of runs that cost what COSTS says, by threads and by 1, 2 and 4 hosts."""
+    """Return the measurements of runs that cost what COSTS says, by threads and by 1, 2 and 4 hosts."""
     threads = [Moment(0.0, {"coordinator": 1 + 2e-6 * sum(LAYERS[:depth])}, 0, 0) for depth in range(1, 6)]
     together, in_turn = [], []
     for hosts in (1, 2, 4):
@@ -130,7 +130,7 @@ def test_costs_are_found_in_what_was_seen(directed: bool) -> None:
 
 
 def toy() -> dict[str, object]:
-    """What is known of a toy, as the benchmark has it."""
+    """Return the results of a toy in the form of the benchmark."""
     seen = runs(directed=False)
     found = scaling.Measured(scaling.Space("toy", farm=50_000), seen.threads.layers, 1.0, fitted({"toy": seen})["toy"])
     costs = scaling.as_plain(found.costs)

@@ -52,7 +52,7 @@ def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, TrialBooks(file))) == []
     # What cannot be done here is no result, and a later trial is done all the same.
     assert [row["number"] for row in campaign(wanted([Toy(tmp_path)], 7), float("inf"), 7, TrialBooks(file))] == [6]
-    # Another seed is another campaign; no time is none.
+    # Another seed is another campaign; with no time nothing is tried.
     assert len(list(campaign(wanted([Toy(tmp_path)], 1), float("inf"), 8, TrialBooks(file)))) == 1
     assert list(campaign(wanted([Toy(tmp_path)], None), 0, 9, TrialBooks(file))) == []
 

@@ -136,7 +136,7 @@ def test_the_page_is_made_from_the_results_and_names_tests_that_exist() -> None:
 
 @pytest.mark.slow
 def test_mutants_in_earnest(tmp_path: Path) -> None:
-    """Of a commit on the way out: noticed by its tests, not by others; the sources are not touched."""
+    """A commit is taken out: its tests notice, others do not; the sources are not touched."""
     source = ROOT / "coordinator" / "session" / "session.py"
     before = source.stat().st_mtime_ns
     for tests, outcome, code in (("session", "noticed", 0), ("estimate", "survived", 1)):

@@ -1,4 +1,4 @@
-"""What a simulated power cut leaves: what was synced, always; of the rest what chance likes, and never more."""
+"""A simulated power cut leaves all that was synced, a random part of the rest, and never more."""
 
 import struct
 from pathlib import Path

@@ -130,7 +130,7 @@ def plain_counts(successors: Successors, source: Key) -> dict[Key, tuple[int, in
 
 
 def test_the_solutions_of_hakoiri_musume_are_counted(usual_run: Run, merged_run: Run, slow_rules: SlowRules) -> None:
-    """Where mirror images are merged it is the real boards that are counted: from the start both lead to as many."""
+    """With merged mirror images the real boards are counted: from the start both lead to as many."""
     counts = plain_counts(slow_rules("unit", False), usual_run.puzzle.start)
     shortest = min(depth for key, (depth, _) in counts.items() if key >> 28 == 10)
     ways = sum(ways for key, (depth, ways) in counts.items() if key >> 28 == 10 and depth == shortest)

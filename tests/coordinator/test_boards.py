@@ -170,7 +170,7 @@ def test_components_are_written_as_tables(study: Path, ending: str, tmp_path: Pa
 
 
 def changed(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """What is kept of the components of mix 3, changed."""
+    """Change the stored components of mix 3."""
     with RunStore(directory, writable=True) as store:
         rows = ResultRows(store, "mix")
         row = rows.read(3)

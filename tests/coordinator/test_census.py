@@ -270,7 +270,7 @@ def test_nobody_holds_the_moves_of_more_than_a_chunk_or_a_component(
         sizes = [one.size for one in run.components()]
     assert graphs == [size for size in sizes if size >= 7]
     assert max(expanded) == max(50, sizes[0]) < sum(sizes)
-    # Of each the moves are looked at twice, but for the sample that is compared with the reference rules.
+    # The moves of each are looked at twice, but for the sample that is compared with the reference rules.
     assert sum(expanded) >= 2 * sum(sizes)
 
 
@@ -336,7 +336,7 @@ def test_progress_names_the_phase_and_never_passes_the_end(
 def test_alike_configurations_are_measured_by_one_search(
     puzzle: str, options: dict[str, str], short: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a search from each takes long, or the pairs do not fit; else from each, which finds the same distances."""
+    """One search if one from each takes long or the pairs do not fit; else one from each finds the same distances."""
     tuning = Tuning(searched_alone_from=2)
     listed, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
     assert "listing diametral pairs" in told
@@ -402,7 +402,7 @@ def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int
     """By a layered search for each kind of configuration: corners and edges of the board with the blank on them."""
     spec = PuzzleSpec("tiles", {"rows": "2", "columns": "3"})
     directories = [make_run(tmp_path, spec, "census", {}, Resources()) for _ in range(2)]
-    # Of the greater memory the graph does not need all, but what is known of eccentricities would.
+    # The graph does not need all of the greater memory, but the eccentricities would.
     tuning = Tuning(least_bytes=20_000, most_range=3 * _SLAB, searched_alone_from=2)
     short = Resources(memory=memory, chunk=50, farm_from=1, tuning=tuning)
     assert [driven(directories[0], Resources()), driven(directories[1], short)] == ["complete"] * 2

@@ -60,7 +60,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts
 
 
 def dealt_of(directory: Path, hosts: NearHosts) -> RangeMap:
-    """Which host has which ranges."""
+    """Return the ranges of each host."""
     with RunStore(directory) as store:
         return Keepers.of(store, hosts).range_map
 

@@ -59,7 +59,7 @@ def directory(
 
 
 def verified(directory: Path) -> Report:
-    """What is found by looking at everything."""
+    """Return the report of a full verification."""
     return verify_directory(directory, True, Resources(), Control(), SilentObserver(), seed=1)
 
 

@@ -58,7 +58,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
-    """What a search in this manner must have passed."""
+    """Return the points that a search in this manner must pass."""
     if manner == "default":
         return set()
     dense = layout in ("u32", "u64") and keys in ("low", "high")

@@ -52,7 +52,7 @@ def interrupted(directory: Path, resources: Resources, owner: type, method: str,
 
 
 def mending(directory: Path) -> tuple[Hint, Hint]:
-    """What helps where layers are damaged."""
+    """Return the hints for damaged layers."""
     return Hint("verify", directory.name), Hint("repair", directory.name)
 
 

@@ -93,7 +93,7 @@ def manners(monkeypatch: pytest.MonkeyPatch, layout: str) -> Callable[[str], Res
 
 
 def assert_begun_well(directory: Path, options: dict[str, str]) -> None:
-    """What an interrupted run has of layers is the beginning of the whole."""
+    """Check that the layers of an interrupted run are the beginning of the whole."""
     right = expected(**options)
     with RunStore(directory) as store:
         found = [(record.size, record.digest, record.goals) for record in store.layer_records()]
@@ -206,7 +206,7 @@ def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:
-    """How often some methods are called while a new run is driven to its end; a little depends on the clock."""
+    """Count the calls of some methods while a new run is driven to its end; a little depends on the clock."""
     with pytest.MonkeyPatch.context() as patch:
         calls = spied(patch, *steps)
         assert driven(directory, resources).status == "complete"

@@ -101,7 +101,7 @@ def test_hosts_make_them_whoever_is_lost(
     task: str, copies: int, held: bool, options: dict[str, str], hosts: NearHosts, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Where there are copies the disk of the host is gone, too; the run is read where memory does not hold it."""
+    """With copies the disk of the host is gone, too; the run is read from disk if memory does not hold it."""
     hosts.copies = copies
     directory = distances(kept_run(tmp_path, options, monkeypatch), options)
     if not held:

@@ -1,4 +1,4 @@
-"""Whether hosts make the large layers of a run: as the user says, or where they have twice the threads."""
+"""Hosts make the large layers of a run if the user says so, or if they have twice the threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -77,7 +77,7 @@ def plain_figures(deal: str) -> DealFigures:
 
 @dataclass(frozen=True)
 class Hunt:
-    """What decides a hunt's run."""
+    """The values that decide a hunt's run."""
 
     objective: Objective = "positions"
     ranks: str = "4"
@@ -309,7 +309,7 @@ def test_deals_beyond_the_cap_are_passed_over(objective: Objective) -> None:
 
 
 def hard_deal() -> str:
-    """Of more than ten thousand positions."""
+    """The deal has more than ten thousand positions."""
     return "23 11 32 24 45/21 22 14 44 35/43 12 33 31 25/15 42 13 34 41"
 
 
@@ -417,7 +417,7 @@ def test_the_better_half_is_grown_twice() -> None:
 
 
 def without_last_column(deal: list[Card]) -> list[Card]:
-    """What a grown deal has grown from; all new cards lie in the last column."""
+    """Return the deal that a grown deal has grown from; all new cards are in the last column."""
     ranks = len(deal) // 4
     assert {card % ranks for card in deal[ranks - 1 :: ranks]} == {ranks - 1}
     assert sorted(deal) == list(range(4 * ranks))
@@ -559,7 +559,7 @@ def test_an_objective_that_there_is_not_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def certificate() -> Certificate:
-    """Of a deal with many layers."""
+    """Certify a deal with many layers."""
     deal = "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41"
     return certify(
         PuzzleSpec("gap", {"ranks": "4"}, deal), plain_figures(deal), Resources(), Control(), SilentObserver()

@@ -99,7 +99,7 @@ def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, mo
     calls = spied(monkeypatch, (LayerStep, "run"), (Exchange, "take"))
     found = starved.diameter()
     assert (found.record, found.pairs.tolist()) == (expected.record, expected.pairs.tolist())
-    # Of both kinds that are not the start's, the layers of more than 2,000 configurations.
+    # The layers of more than 2,000 configurations, of both kinds that are not the start's.
     assert calls["run"] == 29
     assert calls["take"] > calls["run"]
 
@@ -199,7 +199,7 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
 
 
 def test_a_census_of_many_that_are_alike_takes_one_search(tmp_path: Path) -> None:
-    """Of each of 362,880 stacks 5,804 are farthest: neither searches from all nor the list of pairs would end."""
+    """Each of 362,880 stacks has 5,804 farthest ones: neither searches from all nor the list of pairs would end."""
     with census("pancakes", {"n": "9"}, data=tmp_path) as whole, explore("pancakes", {"n": "9"}, data=tmp_path) as run:
         found, known = whole.diameter(), run.diameter()
         assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
@@ -250,7 +250,7 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
 
 @pytest.mark.parametrize(("name", "alone"), [("pancakes", True), ("hanoi", False), ("klotski", False)])
 def test_kinds_alone_are_those_of_puzzles_without_maps(name: str, alone: bool, small_run: Run) -> None:
-    """Of these every configuration may be an end, so that a large component is not measured by its graph."""
+    """Every configuration of these may be an end, so that a large component is not measured by its graph."""
     policy = DistancePolicy(small_run.store, PuzzleSpec(name).build(), Budget(1 << 40), moves=4.0)
     assert policy.lists_all(50_000)
     assert policy.lists_all(50_001) != alone
@@ -282,7 +282,7 @@ def test_surroundings_are_the_first_layers(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
-    """Of configurations that are alike all count as searched from, or none."""
+    """All of the configurations that are alike count as searched from, or none."""
     spec = PuzzleSpec("hanoi", {"discs": "3"})
     puzzle = spec.build()
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:

@@ -77,7 +77,7 @@ def drawn_graphs(draw: st.DrawFn) -> tuple[int, Edges]:
 
 
 def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
-    """What networkx says, in the order that is promised."""
+    """Compare with networkx, in the promised order."""
     graph = nx.DiGraph(list(edges))
     graph.add_nodes_from(range(vertices))
     components = sorted(map(sorted, nx.strongly_connected_components(graph)), key=lambda one: (-len(one), one))
@@ -225,7 +225,7 @@ def test_too_little_memory_is_refused(memory: int, what: str) -> None:
 
 
 def test_moves_between_components_take_no_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is planned for is what is taken, where nearly all moves lead from component to component."""
+    """The memory taken is the memory planned, if nearly all moves lead from component to component."""
     vertices, moves = 20_000, 16
     puzzle = Drawn(vertices, set())
     targets = np.minimum(np.arange(vertices)[:, None] + np.arange(1, moves + 1) * 7, vertices - 1).astype(np.int32)

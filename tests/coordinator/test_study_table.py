@@ -1,4 +1,4 @@
-"""What a study says of many deals: shares, spreads and their intervals, and the rows of its CSV."""
+"""The figures of a study of many deals: shares, spreads and their intervals, and the rows of its CSV."""
 
 import csv
 from dataclasses import replace

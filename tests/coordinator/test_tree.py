@@ -66,7 +66,7 @@ def answer(directory: Path) -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
-    """What the kernel finds from the root, and the digest of an undisturbed run."""
+    """Return the kernel's counts from the root, and the digest of an undisturbed run."""
     directory = new_run(tmp_path_factory.mktemp("right"))
     puzzle = MagicStar(SMALL)
     counted = puzzle.count_subtrees(puzzle.keys([puzzle.start]))
@@ -318,7 +318,7 @@ def test_broken_solutions_of_a_run_in_work_are_named_and_mended(
 
 @pytest.mark.parametrize("depth", [2, 5])
 def test_broken_layers_are_mended(depth: int, right: tuple[Any, ...], tmp_path: Path) -> None:
-    """Of the prefixes, and of the solutions."""
+    """Return the digest of the prefixes, and of the solutions."""
     directory = new_run(tmp_path)
     driven(directory)
     with RunStore(directory) as store:

@@ -33,7 +33,7 @@ from tests.support.toy_runs import MANNERS, Elsewhere, before_call, driven, new_
 
 
 def faults(directory: Path, resources: Resources, full: bool = True) -> list[str]:
-    """What is wrong; never what a repair would mend, for every checksum is right."""
+    """Return the faults. No repair would mend them, because every checksum is right."""
     report = verify_directory(directory, full, resources, Control(), SilentObserver())
     assert report.cause in (None, "unknown")
     return report.faults
@@ -42,7 +42,7 @@ def faults(directory: Path, resources: Resources, full: bool = True) -> list[str
 #: Much memory, or so little that a comparison holds a hundred moves or so.
 @pytest.fixture(params=[Resources(), Resources(memory=1, tuning=Tuning(least_bytes=16_000))], ids=["plenty", "starved"])
 def resources(request: pytest.FixtureRequest) -> Resources:
-    """What a verification may take."""
+    """Return the resources of a verification."""
     found: Resources = request.param
     return found
 

@@ -1,4 +1,4 @@
-"""Where the work of a run is done is counted over all its sessions."""
+"""The work log of a run counts all its sessions."""
 
 import msgpack
 

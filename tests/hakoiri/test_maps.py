@@ -126,7 +126,7 @@ def test_a_map_of_another_ending_is_refused(small_run: Run, mapped: Map, tmp_pat
 def test_of_a_large_component_the_layers_around_its_start(
     small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a search and of a census, and so of one that is not finished."""
+    """Maps of a search and of a census, and of an unfinished one."""
     monkeypatch.setattr(maps, "MOST_SHOWN", 100)
     monkeypatch.setattr(maps, "MOST_OF_LARGER", 60)
     found = small_run.map()

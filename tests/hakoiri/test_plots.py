@@ -12,7 +12,7 @@ from hakoiri.render.plots import plot_layers
 
 
 def words(run: Run, target: Path) -> str:
-    """What an SVG of the plot says: matplotlib leaves the text of each drawn word as a comment."""
+    """Return the words of an SVG of the plot: matplotlib leaves the text of each drawn word as a comment."""
     plot_layers(run, target)
     return "\n".join(re.findall(r"<!-- (.*?) -->", target.read_text(encoding="utf-8")))
 

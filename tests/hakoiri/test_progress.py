@@ -1,4 +1,4 @@
-"""How a run is shown in words, whatever its kind."""
+"""Progress of a run in words, for every kind."""
 
 import re
 import time

@@ -53,7 +53,7 @@ def masked(text: str, kept: int, anything: str, seed: int) -> str:
 
 
 def like(pattern: str, text: str, anything: str) -> bool:
-    """Whether a text is like a pattern, row by row."""
+    """Return whether a text matches a pattern, row by row."""
     rows, theirs = pattern.split("/"), text.split("/")
     pairs = [(cells_of(row), cells_of(other)) for row, other in zip(rows, theirs, strict=True) if row != anything]
     return all(

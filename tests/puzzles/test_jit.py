@@ -84,7 +84,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
 
 def compiled(module: ModuleType) -> bool:
-    """Whether `outer` was compiled when it was called."""
+    """Return whether `outer` was compiled when it was called."""
     said: list[str] = []
     prepare(lambda: module.outer(10), lambda count: said.append("compiling"))
     return bool(said)
@@ -184,7 +184,7 @@ def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable
 
 
 def compiled_versions(module: ModuleType) -> tuple[int, int]:
-    """Of `outer` and of `inner`."""
+    """Return the numbers of compiled versions of `outer` and `inner`."""
     return len(module.outer.overloads), len(module.inner.overloads)
 
 

@@ -1,4 +1,4 @@
-"""What no play can score more than: against every play of small boards, and the known optima."""
+"""The bound on the score of any play: against every play of small boards, and the known optima."""
 
 import numpy as np
 import pytest

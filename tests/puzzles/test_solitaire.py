@@ -40,7 +40,7 @@ def deal_text(game: type[Solitaire], size: int, number: int, seed: int = 7) -> s
 
 
 def some_positions(puzzle: Solitaire, count: int) -> list[Key]:
-    """What the start leads to, at most so many."""
+    """Return at most `count` positions that the start leads to."""
     found = dict.fromkeys([puzzle.start])
     for key in list(found):
         order = [key]

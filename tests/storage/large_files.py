@@ -28,17 +28,17 @@ class Blocks(NamedTuple):
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are, each branch being full."""
+        """The number of leaves if each branch is full."""
         return self.branches * _per_page(8 + 12)
 
     @property
     def number(self) -> int:
-        """How many blocks there are, each leaf being full."""
+        """The number of blocks if each leaf is full."""
         return self.leaves * _per_page(8 + 12 + 8)
 
     @property
     def pages(self) -> int:
-        """How many pages a block takes."""
+        """The number of pages of a block."""
         return -(-(16 + self.size) // PAGE)
 
     def names(self) -> np.ndarray:

@@ -60,7 +60,7 @@ def most_bytes(layout: Layout) -> int:
 
 
 def decoded_by_the_book(data: bytes, first: Key, count: int, layout: Layout) -> list[Key] | None:
-    """What the format's description makes of `data`, in plain Python."""
+    """Decode `data` by the description of the format, in plain Python."""
     keys, rest = [first], data
     for _ in range(count - 1):
         length = next((place + 1 for place, byte in enumerate(rest[: most_bytes(layout)]) if byte < 128), None)
@@ -465,7 +465,7 @@ def test_the_serializer_refuses_objects() -> None:
 def test_a_machine_of_the_other_byte_order_sends_the_same_and_reads_its_own(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it has in memory is here an array of the other order; what it reads, one whose order on the way is other."""
+    """Its memory is an array of the other byte order here; its input is one whose byte order is swapped on the way."""
     ours = np.array([7, 3, 258], dtype=name)
     theirs = ours.astype(ours.dtype.newbyteorder(">"))
     assert pack_arrays([theirs]) == pack_arrays([ours])

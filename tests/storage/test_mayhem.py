@@ -43,7 +43,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, s
 
 @pytest.fixture(scope="module")
 def as_they_are(finished: dict[str, Path]) -> dict[str, dict[str, Any]]:
-    """What is read from the same runs, undamaged."""
+    """Return the contents of the same runs, undamaged."""
     return dict(zip(finished, read_elsewhere(list(finished.values())), strict=True))
 
 

@@ -47,7 +47,7 @@ def environment(tmp_path: Path) -> Iterator[Environment]:
 
 
 def some_value(rng: Random) -> bytes:
-    """Of every kind: on the page, in one overflow page, filling some to the last byte."""
+    """Return a value of any kind: on the page, in one overflow page, filling some to the last byte."""
     return rng.randbytes(rng.choice([0, 1, 17, 300, 1_900, 2_100, PAGE - 16, PAGE - 15, 3 * PAGE - 16, 20_000]))
 
 
@@ -94,7 +94,7 @@ def test_it_reads_what_lmdb_reads(seed: int, environment: Environment) -> None:
 
 @pytest.mark.parametrize(("flags", "size"), [(0, 20), (0, 70_000), (1, 8)], ids=["here", "long", "elsewhere"])
 def test_a_node_that_ends_beyond_its_page_is_damage(flags: int, size: int) -> None:
-    """Not one that ends with it. Of a value elsewhere the page has the number, of 8 bytes."""
+    """Not one that ends with it. For a value elsewhere the page has a number of 8 bytes."""
     node = struct.pack("=HHHH", size & 0xFFFF, size >> 16, flags, 4) + b"name"
     raw = b"\0" * 16 + node + b"v" * size
     assert _nodes_of(raw, [16], 2) == ([b"name"], [(flags, 28, size)])

@@ -17,14 +17,14 @@ from hakoiri.storage.ledger.records import pack_record, unpack_record
 from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.refusals import refused
 
-#: Of the layer that is being made.
+#: The depth of the layer that is being made.
 DEPTH = 7
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Where a run would lie."""
+    """Return the directory of a run."""
     (tmp_path / "a-run").mkdir()
     return tmp_path / "a-run"
 

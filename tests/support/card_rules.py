@@ -34,7 +34,7 @@ def puzz_start(deal: str) -> Board:
 
 
 def cards_for(board: Board, row: int, column: int, gap: bool) -> list[str]:
-    """What the blank of this cell may take."""
+    """Return the cards that the blank of this cell may take."""
     if column == 0:
         return [suit + "A" for suit in "HDSC"]
     left = board[row][column - 1]

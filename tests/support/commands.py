@@ -58,7 +58,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
 
 
 class Finished:
-    """What a command left: exit code (negative: the signal that ended it), stdout and stderr."""
+    """The result of a command: exit code (negative: the signal that ended it), stdout and stderr."""
 
     def __init__(self, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
         self.arguments, self.code, self.stdout, self.stderr = arguments, code, stdout, stderr
@@ -113,12 +113,12 @@ class Running:
 
     @property
     def stdout(self) -> str:
-        """What it has printed so far."""
+        """The output so far."""
         return self._streams[0].read_text(encoding="utf-8")
 
     @property
     def stderr(self) -> str:
-        """What it has said so far."""
+        """The error output so far."""
         return self._streams[1].read_text(encoding="utf-8")
 
     def wait_for(self, text: str, seconds: float = PATIENCE_SECONDS) -> None:

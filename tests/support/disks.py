@@ -25,7 +25,7 @@ FILE_SYSTEMS = {"tmpfs": 4096, "ext4": 4096, "ext4 of 1 kB blocks": 1024}
 
 
 class SmallDisk(NamedTuple):
-    """Where it is, and what a forked command that writes there does before it begins."""
+    """A directory, and the function that a forked command calls before it writes there."""
 
     place: Path
     before: Callable[[], object] | None
@@ -98,6 +98,6 @@ def count_files(place: Path, size: int) -> None:
 
 
 def taken_below(folder: "Path | str") -> int:
-    """What the files below a folder take on disk."""
+    """Return the bytes on disk of the files below a folder."""
     with os.scandir(folder) as entries:
         return sum(taken_below(one.path) if one.is_dir() else one.stat().st_blocks * 512 for one in entries)

@@ -56,7 +56,7 @@ class Told:
         return {f"den-{number}".encode() for number in range(len(self.urls))}
 
     def mget(self, names: list[str]) -> list[bytes]:
-        """What they say."""
+        """Return the forged values."""
         return [str(HostBeat("7-a", 2, url)).encode() for url in self.urls]
 
     def client_list(self) -> list[dict[str, str]]:
@@ -64,5 +64,5 @@ class Told:
         return self._clients
 
     def get_connection_kwargs(self) -> dict[str, Any]:
-        """How this process reaches it."""
+        """Return the address by which this process reaches it."""
         return {"host": self._host}

@@ -1,4 +1,4 @@
-"""What the product computes with kernels, in plain Python, and keys for it of every layout."""
+"""Plain Python versions of the product's kernels, and keys of every layout for them."""
 
 from collections.abc import Callable, Iterable
 

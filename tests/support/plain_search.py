@@ -33,7 +33,7 @@ def reference_distances(successors: Successors, start: Key) -> dict[Key, int]:
 
 
 def layer_sizes(puzzle: Puzzle, start: Key = 0, most: int = 1000) -> list[int]:
-    """How many configurations are 0, 1, 2, ... moves from `start`; no more than `most` layers."""
+    """Return the numbers of configurations 0, 1, 2, ... moves from `start`, in at most `most` layers."""
     before, layer, sizes = puzzle.keys([]), puzzle.keys([start]), list[int]()
     while len(layer) and len(sizes) < most:
         sizes.append(len(layer))
@@ -70,7 +70,7 @@ def sampled(puzzle: Puzzle, size: int, count: int, seed: int) -> Keys:
 
 
 def successors_of_each(puzzle: Puzzle, keys: Keys) -> list[list[Key]]:
-    """What `expand` finds for each key, sorted."""
+    """Return the successors of each key by `expand`, sorted."""
     successors, counts = puzzle.expand(keys)
     assert successors.dtype == puzzle.layout.dtype
     assert counts.dtype == np.uint16

@@ -1,4 +1,4 @@
-"""What the process that others are forked from has in memory: Hakoiri, and the kernels of the usual puzzle."""
+"""The memory of the process that others are forked from: Hakoiri, and the kernels of the usual puzzle."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What a forked command may be made to do before it begins: hurry, obey, and meet limits."""
+"""Set-up of a forked command before it begins: speed, obedience to signals, limits."""
 
 import ctypes
 import os

@@ -44,7 +44,7 @@ WIDELY = "others have it"
 
 @dataclass(frozen=True)
 class Space:
-    """What ``hakoiri run ARGUMENTS`` finds. ``None`` and empty are not published.
+    """The results of ``hakoiri run ARGUMENTS``. ``None`` and empty are not published.
 
     `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
     successors do not fit the smallest budget, which holds those of dense keys in bitmaps. Others stay in memory.

@@ -64,7 +64,7 @@ def repaired(directory: Path) -> None:
 
 
 def verified(directory: Path, full: bool = True) -> Report:
-    """What a verification finds."""
+    """Return the report of a verification."""
     return verify_directory(directory, full, Resources(), Control(), SILENT)
 
 
@@ -104,7 +104,7 @@ def local_context(
 
 
 def essence(run: Run) -> tuple[Any, ...]:
-    """What must not depend on how a run was driven."""
+    """Return what must not depend on the way a run was driven."""
     state, found = run.store.state, SearchFigures.of(run.store.state)
     records = [(record.size, record.digest, record.goals) for record in run.layer_records()]
     return state.digest, found.configurations, found.goal_depth, found.exhausted, records

@@ -92,7 +92,7 @@ class RedisServer:
         self.client.set(worker_key(name), b"")
 
     def waiting_jobs(self) -> int:
-        """How many chunks wait for a worker. Of each run's a worker that is pretended says that it has begun one."""
+        """Return the number of chunks that wait. A pretended worker says that it has begun one of each run."""
         queue = TaskQueue(connection=self.client)
         for asked in (job.kwargs for job in queue.jobs if self._pretended):
             if asked["session"] not in self._begun:

@@ -54,7 +54,7 @@ def incidence_automorphisms(tips: int) -> frozenset[Numbers]:
 
 
 def orbit_count(solutions: frozenset[Numbers], group: frozenset[Numbers]) -> int:
-    """How many orbits a group makes of the solutions, by flooding."""
+    """Return the number of orbits that a group makes of the solutions, by flooding."""
     left, orbits = set(solutions), 0
     while left:
         orbits += 1

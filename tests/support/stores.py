@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 def read_elsewhere(directories: Sequence[Path], asked: Sequence[int] = ()) -> list[dict[str, Any]]:
-    """What each run says: its ``status``, ``depth``, and per layer its keys or ``"damaged"``.
+    """Return the answers of each run: its ``status``, ``depth``, and per layer its keys or ``"damaged"``.
 
     ``found`` has for each key of `asked` the depth where the run finds it, ``None`` or ``"damaged"``.
     Instead ``error`` for a run that is refused as a whole, ``escaped`` for any other exception, ``died`` for a signal.

@@ -121,7 +121,7 @@ def vertex_keys(layout: str, where: str, size: int) -> list[Key]:
 
 @cache
 def successor_table(layout: str, where: str, directed: str, size: str) -> Successors:
-    """What each key leads to, doubled moves and loops included."""
+    """Return the successors of each key, with doubled moves and loops."""
     keys = vertex_keys(layout, where, int(size))
     around: list[list[int]] = [[] for _ in keys]
     for one, other in _arcs(int(size), directed == "yes", Random(int(size))):
@@ -234,7 +234,7 @@ class Liar(Toy):
             raise ConfigurationError(f"{key:#x} has fallen over")
 
     def _led_to(self, key: Key) -> list[Key]:
-        """What `expand` makes of a key: by one lie it forgets a single one, by another each seventh pair."""
+        """Return the successors by `expand`: by one lie it forgets a single one, by another each seventh pair."""
         if self.lie == "slip" and key == self.unseen:
             return []
         forgetful = self.lie == "other-rules"

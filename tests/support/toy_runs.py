@@ -130,7 +130,7 @@ MANNERS = {
 
 
 def spied(patch: pytest.MonkeyPatch, *methods: tuple[type | ModuleType, str]) -> Counter[str]:
-    """How often each method is called from now on."""
+    """Count the calls of each method from now on."""
     calls: Counter[str] = Counter()
     for owner, name in methods:
         before_call(patch, owner, name, lambda *_, name=name: calls.update([name]))
@@ -163,7 +163,7 @@ def left_by_another_version(directory: Path) -> dict[str, Any]:
 
 
 class Expected(NamedTuple):
-    """What a plain search finds."""
+    """The results of a plain search."""
 
     layers: list[list[Key]]
     records: list[tuple[int, str, int]]

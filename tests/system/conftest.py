@@ -1,4 +1,4 @@
-"""What the system tests share: the command line, Redis servers and workers as real processes, and finished runs."""
+"""Fixtures of the system tests: the command line, Redis servers and workers as real processes, and finished runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -52,7 +52,7 @@ class Given:
 
     @property
     def executed(self) -> int:
-        """How often its file has been executed."""
+        """The number of times that its file was executed."""
         return len(self.mark.read_text(encoding="ascii")) if self.mark.exists() else 0
 
 

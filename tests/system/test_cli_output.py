@@ -1,4 +1,4 @@
-"""What commands print for people, on a pipe and on a terminal, what they draw, and that the quick ones are quick."""
+"""Output of commands for people, on a pipe and on a terminal, their pictures, and the speed of the quick ones."""
 
 import os
 import pty

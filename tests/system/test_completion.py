@@ -12,7 +12,7 @@ from tests.support.commands import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_env
 
 
 def completed(hakoiri: Hakoiri, shell: str, line: str) -> list[str]:
-    """What is offered at the end of a line."""
+    """Return the words that are offered at the end of a line."""
     told = {"_HAKOIRI_COMPLETE": f"complete_{shell}"}
     if shell == "bash":
         # Bash takes these for words of their own.

@@ -38,7 +38,7 @@ VARIABLE = re.compile(r"\$\$|\$\{(\w+):\?[^}]*\}")
 
 
 def interpolate(text: str, values: dict[str, str]) -> str:
-    """What compose makes of a text: ``$$`` is ``$``, ``${NAME:?message}`` the value of a required variable."""
+    """Return a text as compose reads it: ``$$`` is ``$``, ``${NAME:?message}`` the value of a required variable."""
     return VARIABLE.sub(lambda match: values[match[1]] if match[1] else "$", text)
 
 
@@ -197,7 +197,7 @@ class Service:
 
 
 def built_kernels(place: Path) -> None:
-    """What the Dockerfile leaves, for one puzzle: compiled kernels."""
+    """Compile the kernels of one puzzle, as the Dockerfile does."""
     prepare(partial(load_all_kernels, Klotski()))
     # Other tests may be writing there.
     passing = shutil.ignore_patterns("tmp*", "own_puzzle_*")
@@ -238,7 +238,7 @@ def running(place: Path) -> Iterator[Service]:
 
 @contextmanager
 def command_lines() -> Iterator[set[str]]:
-    """What the command lines of all processes of this machine are while the block runs, seen some times a second."""
+    """Collect the command lines of all processes of this machine while the block runs, some times a second."""
     seen: set[str] = set()
     done = threading.Event()
 

@@ -60,7 +60,7 @@ def says_how_to_go_on(refused: Finished, data: Path) -> None:
 
 
 def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], data: Path) -> None:
-    """What was left behind is completed to the same digests; where nothing was left, a new run works."""
+    """The run that was left is completed to the same digests; if none was left, a new run works."""
     if hakoiri.ask("runs", data=data)["runs"]:
         status = hakoiri.ask("status", "last", data=data)["status"]
         assert status in ("queued", "interrupted")
@@ -150,7 +150,7 @@ def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, f
 
 @pytest.fixture(scope="module")
 def right_answer() -> RightAnswers:
-    """What a run answers to a question while it is undamaged, asked once."""
+    """The answer of an undamaged run to each question, asked once."""
     known: dict[tuple[str, str], Any] = {}
 
     def answer(finished: FinishedRuns, which: dict[str, Any], question: str) -> Any:

@@ -1,4 +1,4 @@
-"""What README and docs tell a user to type is typed here, and what they promise to print is printed."""
+"""The commands of README and docs are typed here, and print what the texts promise."""
 
 import os
 import re
@@ -172,6 +172,6 @@ def test_files_for_contributors_are_there() -> None:
 
 
 def headings(text: Path) -> set[str]:
-    """What a link may name behind a ``#``."""
+    """Return the names that a link may have after ``#``."""
     lines = re.findall(r"^#+ (.*)$", text.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}

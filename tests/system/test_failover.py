@@ -24,7 +24,7 @@ from tests.system.conftest import StartWorkers
 
 
 def be_replica(client: redis.Redis) -> None:
-    """Of a server that is not there."""
+    """Make a Redis the replica of a server that does not exist."""
     client.replicaof("127.0.0.1", free_port("127.0.0.1"))
 
 

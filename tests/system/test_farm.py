@@ -70,7 +70,7 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
 
 @pytest.mark.slow
 def test_every_eccentricity_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    """What the run was made to send to workers, questions send, too."""
+    """Questions send to workers what the run was made to send."""
     run = hakoiri.ask("run", "klotski", "--farm-from", "0")["run"]
     found = hakoiri.ask("diameter", run, "--all", "--redis", farm.url)
     by_threads = finished.hakoiri.ask("diameter", finished.explored["run"], "--all")

@@ -1,4 +1,4 @@
-"""What goes wrong outside: directories that refuse, Redis absent or locked, two drivers, other puzzles, secrets.
+"""Faults outside of Hakoiri: directories that refuse, Redis absent or locked, two drivers, other puzzles, secrets.
 
 Each time one line that names the next step, an exit code that is not 0, nothing left behind, nothing lost.
 """

@@ -1,4 +1,4 @@
-"""What somebody forges in the one Redis, and what a data Redis says that is no Redis: lost at most, and in bounds."""
+"""Forgeries in the main Redis, and a data Redis that is no Redis: they cost at most their data, within bounds."""
 
 import resource
 import zlib
@@ -37,7 +37,7 @@ def depots_of(url: str) -> Depots:
     return Depots(cast(redis.Redis, Told(url)))
 
 
-# A data Redis that is none
+# A forged data Redis
 
 
 def get(depot: redis.Redis) -> object:
@@ -68,7 +68,7 @@ SAYINGS: dict[str, tuple[Call, bytes]] = {
     "a number of many digits": (get, b":" + b"9" * 9_000 + b"\r\n"),
     "another type": (get, b":5\r\n"),
     "another list": (pop, b"*1\r\n$1\r\nx\r\n"),
-    "a redirection that is none": (get, b"-MOVED\r\n"),
+    "a wrong redirection": (get, b"-MOVED\r\n"),
     "a replica": (expire, b"-READONLY You can't write against a read only replica.\r\n"),
     "no words": (get, b"\r\n"),
 }
@@ -113,7 +113,7 @@ def test_what_was_asked_for_is_given() -> None:
 
 
 def reached(main: Told, url: str) -> bool:
-    """Whether this process would connect to a data Redis."""
+    """Return whether this process would connect to a data Redis."""
     try:
         return bool(Depots(cast(redis.Redis, main))._open(depot_number(url)))
     except DepotLostError:

@@ -42,7 +42,7 @@ class Host:
         return process
 
     def received(self) -> int:
-        """How many messages came to it so far."""
+        """The number of messages that came to it so far."""
         return int(self.data.info("commandstats").get("cmdstat_rpush", {"calls": 0})["calls"])
 
 
@@ -121,7 +121,7 @@ def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hak
 
 @SLOW
 def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """What lay there is made again."""
+    """Its blocks are made again."""
     first = hosts.hosts[0]
     old, before = psutil.Process(first.data.info("server")["process_id"]), first.received()
     running = hosts.start(hakoiri, "tiles", "-o", "rows=2", "-o", "columns=5")

@@ -120,7 +120,7 @@ def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri) -> None:
     goes_on.send(signal.SIGINT)
     assert goes_on.finish().code == 130
     again = hakoiri.ask(*LONG[:-2], "--legs", "1")
-    # Legs that land later may stand before those that were there: a record in between is none any more.
+    # Legs that land later may stand before those that were there: a record in between no longer counts.
     assert again["best"]["score"] >= before[-1].score
 
 
@@ -138,7 +138,7 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
     assert set(announced) <= bests
     again = hakoiri.ask(*LONG[:-2], "--legs", str(legs + 2))
     assert again["legs"] >= legs + 2
-    # Legs that land later may stand before those that were there: a record in between is none any more.
+    # Legs that land later may stand before those that were there: a record in between no longer counts.
     assert again["best"]["score"] >= before[-1].score
 
 

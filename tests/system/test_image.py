@@ -28,14 +28,14 @@ SOURCES = [*sources()]
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern is that of a path; ``**/`` at its beginning stands for any folders, ``*`` for none."""
+    """Return whether a pattern matches a path; ``**/`` at its beginning stands for any folders, ``*`` for none."""
     if pattern.startswith("**/"):
         return fnmatch(Path(path).name, pattern.removeprefix("**/"))
     return fnmatch(path, pattern) and path.count("/") == pattern.count("/")
 
 
 def passes(name: str) -> bool:
-    """Whether .dockerignore lets a path through: the last line that matches it, or a folder above it, decides."""
+    """Return whether .dockerignore lets a path through: the last line that matches it or a folder above decides."""
     ways = [name, *map(str, Path(name).parents)][:-1]
     deciding = [line for line in IGNORED if any(matches(line.removeprefix("!"), way) for way in ways)]
     return not deciding or deciding[-1].startswith("!")

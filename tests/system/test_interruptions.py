@@ -31,7 +31,7 @@ FARMED = ("--farm-from", "0", "--chunk", "1000")
 
 @pytest.fixture(scope="module")
 def undisturbed(finished: FinishedRuns) -> dict[str, Any]:
-    """What runs find that nobody disturbs: the digests of all layers, and of an exploration and a census as a whole."""
+    """Results of undisturbed runs: the digests of all layers, and of an exploration and a census as a whole."""
     explored, whole = finished.explored["digest"], finished.counted["digest"]
     return {"explore": explored, "layers": finished.digests(), "whole": whole}
 
@@ -46,7 +46,7 @@ def layers_of(hakoiri: Hakoiri) -> list[LayerRecord]:
 
 
 def reaches(hakoiri: Hakoiri, reached: Callable[[State], bool], running: Running) -> Callable[[], bool]:
-    """Whether the run has come so far, or its driver has ended."""
+    """Return whether the run has come so far, or its driver has ended."""
     return lambda: reached(hakoiri.state()) or running.process.poll() is not None
 
 
@@ -56,7 +56,7 @@ def at_depth(depth: int) -> Callable[[State], bool]:
 
 
 def stand_still_at(*depths: int) -> Callable[[], None]:
-    """What a driver does first, to stop as SIGSTOP does when these layers are committed: else it may be at its end."""
+    """Have a driver stop, as by SIGSTOP, when these layers are committed: otherwise it may be at its end."""
     return partial(stand_still_beyond, "depth", *(depth - 1 for depth in depths))
 
 
@@ -80,7 +80,7 @@ def assert_undisturbed(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
 
 
 def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
-    """What was committed is there unchanged, by the session that first computed it: nothing lost, nothing twice."""
+    """Check that all committed layers are unchanged, by the session that first computed them: none lost or twice."""
     assert after[: len(before)] == before
     assert all(one.session <= other.session for one, other in pairwise(after))
 

@@ -62,7 +62,7 @@ def test_workers_find_what_threads_find(
 
 
 def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Report:
-    """What `verify` says, all its work given to workers, and to them alone."""
+    """Return the report of `verify`, all its work done by workers."""
     asked, mapped = set[str](), RemoteExecutor.map
 
     def told(self: RemoteExecutor, task: str, *arguments: Any) -> Any:
@@ -120,7 +120,7 @@ def test_workers_verify_layers_as_this_process_does(
 
 
 def _partial(hakoiri: Hakoiri) -> dict[str, Any]:
-    """How far the only run is, as others read it: nothing before it is anywhere."""
+    """Return the partial record of the only run, as others read it."""
     try:
         with Ledger(hakoiri.run_directory()) as ledger:
             return {"depth": ledger.state.depth} | (ledger.read_partial() or {})

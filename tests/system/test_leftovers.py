@@ -89,7 +89,7 @@ WRITING = (" ".join(TINY), "delete last --yes", "enqueue klotski", "coordinator 
 
 
 def leave_some(data: Path) -> list[Path]:
-    """What kills in the midst of making and of deleting a run leave, an hour ago."""
+    """Leave what kills leave while a run is made or deleted, an hour ago."""
     left = [data / ".creating-aaaaaa", data / ".deleting-aaaaaa-klotski-abcdef", data / ".hakoiri-abcdef-runs.json"]
     for directory in left[:2]:
         directory.mkdir()

@@ -65,7 +65,7 @@ DIGESTS = {
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
-    """What a run finds that nobody disturbs: computed once where it is not known."""
+    """The results of an undisturbed run, computed once if they are not known."""
     hakoiri, known = Hakoiri(tmp_path_factory.mktemp("undisturbed")), dict(DIGESTS)
 
     def of(space: tuple[str, ...]) -> str:
@@ -102,7 +102,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def standing(directory: Path) -> tuple[State, list[LayerRecord], dict[str, Any]]:
-    """State, layers and partial record (empty if there is none) of the last commit, read beside whoever drives it."""
+    """State, layers and partial record (or an empty one) of the last commit, read beside whoever drives it."""
     try:
         with Ledger(directory) as ledger:
             return ledger.state, ledger.layer_records(), ledger.read_partial() or {}
@@ -168,13 +168,13 @@ def assert_as_undisturbed(hakoiri: Hakoiri, expected: str) -> None:
 
 
 def progress(records: list[LayerRecord], partial: dict[str, Any]) -> tuple[int, int, int]:
-    """How much of a run is durable: finished layers, and of the next one finished ranges and expanded keys."""
+    """Return how much of a run is durable: finished layers, and of the next one finished ranges and expanded keys."""
     assert not partial or partial["depth"] == len(records)
     return len(records), partial.get("merged", 0), partial.get("expanded", 0)
 
 
 def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
-    """What was committed is there unchanged."""
+    """Check that all committed layers are unchanged."""
     assert after[: len(before)] == before
 
 
@@ -486,7 +486,7 @@ def test_a_damaged_spill_file(
 
 
 def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: Undisturbed, half_done: Path) -> None:
-    """What was written after the last checkpoint, whole or not: more frames in a file, and other files."""
+    """Data written after the last checkpoint, whole or not: more frames in a file, and other files."""
     directory = Path(shutil.copytree(half_done, hakoiri.data / half_done.name))
     file, known = spill_file(directory)
     with open(file, "ab") as stream:
@@ -499,7 +499,7 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
 
 @pytest.mark.slow
 def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
-    """What a directed search keeps beside its layers is refused, too, and made anew."""
+    """The keys that a directed search keeps beside its layers are refused, too, and made anew."""
     stood_still(hakoiri, "run", *PEGS, *STARVED, depth=14, what="merged").kill()
     directory = hakoiri.run_directory()
     with Ledger(directory) as ledger:

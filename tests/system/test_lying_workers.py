@@ -185,7 +185,7 @@ def test_audited_workers_that_are_right_change_nothing(
 
 
 def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServer) -> None:
-    """Where no other of that worker counts yet; else whoever has asked hears of it."""
+    """This holds if no other result of that worker counts yet; otherwise the run reports it."""
     spec = PuzzleSpec("pancakes", {"n": "8"})
     puzzle, notes = spec.build(), Notes()
     keys, (hidden,) = np.arange(900, dtype=puzzle.layout.dtype), puzzle.keys([5])

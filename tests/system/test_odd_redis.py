@@ -1,4 +1,4 @@
-"""What other programs keep in Redis: workers go on beside it, or say which name is taken and are given up."""
+"""Data of other programs in Redis: workers go on beside it, or say which name is taken and are given up."""
 
 import os
 import subprocess
@@ -134,7 +134,7 @@ def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer,
 
 
 def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisServer, workers: StartWorkers) -> None:
-    """Registries of another type, suspended workers, and in the queue what names no job, or one that is none."""
+    """Registries of another type, suspended workers, and entries of the queue that name no job, or a wrong one."""
     client = redis_server.client
     for name in ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}"):
         client.set(name, "something else")

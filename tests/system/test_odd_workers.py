@@ -123,7 +123,7 @@ def keys() -> Keys:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """What executors take for the time module; its clock stands still unless it is told otherwise."""
+    """A stand-in for the time module of executors; its clock stands still unless it is told otherwise."""
     clock = Mock()
     clock.monotonic.return_value = 0.0
     monkeypatch.setattr(remote, "time", clock)
@@ -241,7 +241,7 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
         assert gap > deadline * 2**attempt
 
 
-# Of another version
+# Workers of another version
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_mistake_is_told_with_the_configuration(
     """Whatever goes wrong in the rules while they are searched: one line, the run has failed, nothing to resume."""
     refused = hakoiri.here("run", written(tmp_path, text), check=False)
     assert (refused.code, refused.stdout) == (1, "")
-    if said is None:  # Of the start: told before anything is made.
+    if said is None:  # A mistake of the start is told before anything is made.
         assert "successors of 8/0/0 (0x800) failed: line 18, " in refused.error
         assert not hakoiri.data.exists()
         return

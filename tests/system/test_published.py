@@ -22,13 +22,13 @@ from tests.support.servers import RedisServer, started_host
 
 @dataclass(frozen=True)
 class Way:
-    """How a run is driven. `spilling`: in a budget in which a large layer does not fit."""
+    """A way to drive a run. `spilling`: in a budget in which a large layer does not fit."""
 
     hosts: bool = False
     spilling: bool = False
 
     def arguments(self, space: Space, url: str) -> list[str]:
-        """What it adds to the command."""
+        """Return the words that it adds to the command."""
         huge = (space.configurations or 0) > 100_000_000
         memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
         kept = ["--redis", url, "--hosts", "all"] if self.hosts else []
@@ -67,7 +67,7 @@ def cases() -> Iterator[Any]:
 
 
 def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict[str, Any], int]:
-    """What the run prints, and how often it wrote to a spill file."""
+    """Return the output of the run, and the number of writes to spill files."""
     spilled: Counter[str] = Counter()
     append = Spill.append
 

@@ -1,4 +1,4 @@
-"""What there is to explore (`hakoiri puzzles`), and how a user says which board: files, --from, --goal, --whole."""
+"""The list of puzzles (`hakoiri puzzles`), and the ways to choose a board: files, --from, --goal, --whole."""
 
 import subprocess
 import tomllib

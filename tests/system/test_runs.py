@@ -18,7 +18,7 @@ GOAL = ("--goal", "12/**")
 
 
 def details(hakoiri: Hakoiri) -> dict[str, str]:
-    """What the list says of each run, which is that of `status`."""
+    """Return the details of each run in the list, which are those of `status`."""
     rows = hakoiri.ask("runs")["runs"]
     assert all(row == hakoiri.ask("status", row["run"]) for row in rows)
     return {row["run"]: row["details"] for row in rows}

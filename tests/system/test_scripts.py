@@ -76,7 +76,7 @@ def test_setup_refuses_unknown_arguments(tmp_path: Path) -> None:
 
 
 def test_setup_names_the_python_that_it_needs(tmp_path: Path) -> None:
-    """Where the only python3 is too old."""
+    """The only python3 is too old."""
     old = tmp_path / "python3"
     old.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo Python 3.9.2; else exit 1; fi\n')
     old.chmod(0o755)

@@ -100,7 +100,7 @@ class Victims:
         wait_until(lambda: not any(map(self._waits, living_workers(self.client))), what="honest jobs")
 
     def _waits(self, worker: str) -> bool:
-        """Whether the honest job of a worker is still to be done."""
+        """Return whether the honest job of a worker is still to be done."""
         return bool(self.client.exists(JOB_KEY.format(f"honest-{worker}")))
 
     def _put(self, queue: str, name: str, fields: dict[str, Any]) -> None:

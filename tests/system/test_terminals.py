@@ -23,7 +23,7 @@ _ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 
 
 def shown(finished: Finished) -> str:
-    """What was printed, which does nothing to a terminal."""
+    """Return the output, after a check that it does nothing to a terminal."""
     printed = finished.stdout + finished.stderr
     assert not _ACTS.findall(printed), printed
     assert "Traceback" not in printed

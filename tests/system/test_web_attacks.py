@@ -1,4 +1,4 @@
-"""What one client without a token may do to a server, a real process: it is refused, and others are answered."""
+"""A client without a token attacks a server, a real process: it is refused, and others are answered."""
 
 import socket
 import struct
@@ -68,7 +68,7 @@ def test_a_trailer_is_no_header(server: Server) -> None:
 
 
 def test_a_body_that_nobody_needs_is_no_mistake(server: Server) -> None:
-    """Of a request for a file, by whom the token is shown."""
+    """A client that shows the token requests a file with a body."""
     with connect(server) as client:
         client.sendall(SHOWN.replace(b"/api/puzzles", b"/js/map/scene.js") + b"Content-Length: 9999999\r\n\r\n")
         # The file may have been begun when the length is looked at.

@@ -19,7 +19,7 @@ from hakoiri.storage.names import ROWS, number_key
 
 @dataclass(frozen=True)
 class Counted(Figures):
-    """How far it has counted."""
+    """The figures of a count."""
 
     counted: int = 0
 

@@ -41,7 +41,7 @@ class PlainRedis:
         return self.held.get(name)
 
     def expire(self, name: str, keep: int) -> bool:
-        """Whether it is there."""
+        """Return whether it exists."""
         return name in self.held
 
     def unlink(self, *names: str) -> None:

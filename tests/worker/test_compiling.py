@@ -24,7 +24,7 @@ print(sum(each.is_start for _, each in recorder.buffer))
 
 
 def environment(cache: Path) -> dict[str, str]:
-    """Of a process that finds no kernels but those in `cache`."""
+    """Return the environment of a process that finds no kernels but those in `cache`."""
     return os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
 
 

@@ -32,7 +32,7 @@ def cgroups(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-#: Of the first version of control groups: a quota, and the time that it is for.
+#: The first version of control groups: a quota, and the time that it is for.
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
 

@@ -181,7 +181,7 @@ def test_what_a_users_file_imports_is_covered(tmp_path: Path, monkeypatch: pytes
 
 
 def test_it_is_the_same_in_each_process_whatever_that_has_done() -> None:
-    """Of every puzzle, one after the other or alone, before and after its kernels were called."""
+    """For every puzzle, one after the other or alone, before and after its kernels were called."""
     found = []
     for warm, names, seed in ((False, list(PUZZLES), "1"), (True, list(PUZZLES)[::-1], "2")):
         # One of them never collects garbage.

@@ -34,7 +34,7 @@ def papers_moves(puzzle: Superpuzz) -> list[Move]:
 
 
 def test_the_papers_example() -> None:
-    """Of its 24 moves "(HA, C6) (DA, C6) (C6, HA) (DA, C6)" become two; other walks of aces are as short as can be."""
+    """In its 24 moves "(HA, C6) (DA, C6) (C6, HA) (DA, C6)" become two; other walks of aces are as short as can be."""
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     moves = papers_moves(puzzle)
     shorter = shorten(puzzle, puzzle.start, moves)

@@ -1,4 +1,4 @@
-"""What the interface answers is what the command line answers."""
+"""The HTTP interface gives the answers of the command line."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def test_one_component(served: Served) -> None:
 
 
 def test_all_of_a_run(served: Served) -> None:
-    """What `run` and `resume` print of a complete one, and its tables."""
+    """It answers what `run` and `resume` print of a complete run, and its tables."""
     for run in (served.small, served.whole):
         found = asked(served, f"/api/runs/{run}/summary")
         del found["tables"]
@@ -259,7 +259,7 @@ def test_depths_are_goal_distances_where_the_start_is_the_one_goal(served: Serve
 
 
 def test_health(served: Served) -> None:
-    """What both say of runs; the command line asks Redis, which this server was started without."""
+    """Both agree on runs; the command line also asks Redis, which this server was started without."""
     statuses = [row["status"] for row in served.said("runs")["runs"]]
     assert asked(served, "/api/health", 503)["runs"] == Counter(statuses)
 

@@ -31,7 +31,7 @@ def lines() -> Iterator[str]:
 
 
 def request_of(line: str) -> httpx2.Request:
-    """What curl would send."""
+    """Return the request that curl would send."""
     words = shlex.split(line.replace("$HERE", HERE).replace("$AUTH", f"Authorization: Bearer {TOKEN}"))[1:]
     method, url, headers, data = "", "", {}, None
     while words:

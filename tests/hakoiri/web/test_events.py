@@ -22,7 +22,7 @@ class Event(NamedTuple):
 
 
 def told(stream: EventStream) -> list[Event]:
-    """What a look at the run gives."""
+    """Return the events that a look at the run gives."""
     events = []
     for text in stream.look()[0]:
         fields = dict(line.split(": ", 1) for line in text.splitlines() if line)

@@ -26,7 +26,7 @@ from hakoiri.web.settings import Settings
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.web import TOKEN, client_of
 
-#: Of Nakuron.
+#: A board of Nakuron.
 BOARD = "/".join(random_board(6, 1, 4).lines())
 TILES: dict[str, object] = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
 
@@ -43,7 +43,7 @@ def client(data: Path) -> Iterator[TestClient]:
 
 
 def drive(data: Path, client: TestClient) -> None:
-    """What the coordinator beside the server does, in this process."""
+    """Do the work of the coordinator beside the server, in this process."""
     client.app.state.runs.close()  # type: ignore[attr-defined]
     serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
 

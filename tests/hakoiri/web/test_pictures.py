@@ -49,7 +49,7 @@ def test_positions_as_pictures(served: Served) -> None:
 
 
 def test_the_boards_of_a_play(served: Served) -> None:
-    """Of a small board its best play is proved; each board is a tilt after the one before it."""
+    """The best play of a small board is proved; each board is a tilt after the one before it."""
     puzzle = PuzzleSpec("nakuron", {}, "2/15/55/55/55/10/01").build()
     play = [*puzzle.filmed("03")]  # type: ignore[attr-defined]
     assert [found.move for found in play] == ["start", "up, 1 of 1", "left"]

@@ -209,7 +209,7 @@ class ListsAnotherLayout(Dial):
 
 @breaks("listing")
 class RefusesWhatItLists(Dial):
-    """Where the walks do not come."""
+    """A fault at keys that the walks do not reach."""
 
     def check_key(self, key: Key) -> None:
         super().check_key(key)

@@ -179,7 +179,7 @@ class DropsTheUpperHalf(Dial):
 
 @breaks("expand")
 class DropsTheFirstWord(Dial):
-    """Of wide keys; of others the sign."""
+    """Drops the first word of wide keys, and the sign of others."""
 
     def expand(self, keys: Keys) -> Expansion:
         successors, counts = super().expand(keys)

@@ -1,4 +1,4 @@
-"""Puzzles whose mirror images, orbits or symmetry maps are none."""
+"""Puzzles whose mirror images, orbits or symmetry maps are wrong."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""What a run may rely on: the version of each puzzle, and a digest of what the walks from its samples meet.
+"""Pinned versions of each puzzle, and a digest of what the walks from its samples meet.
 
 Whoever changes keys, texts, moves or goals increases the version of the puzzle, and pins both here.
 """
@@ -174,7 +174,7 @@ DIGESTS = {
 
 
 def digest_of(pool: Pool) -> str:
-    """What must not change without a new version: keys, texts, moves and goals of what the walks meet."""
+    """Return a digest of what must not change without a new version: keys, texts, moves and goals on the walks."""
     puzzle, digest = pool.puzzle, hashlib.sha256()
     keys = list(dict.fromkeys(chain.from_iterable(pool.paths)))
     batch = puzzle.keys(keys)

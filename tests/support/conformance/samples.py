@@ -1,4 +1,4 @@
-"""Which puzzles the conformance suite tries: options, starts and goals of each, and what is pinned of them."""
+"""The puzzles that the conformance suite tries: options, starts and goals of each, and what is pinned of them."""
 
 import ast
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a test is called by."""
+        """The name of its test."""
         return " ".join(part for part in (self.puzzle, self.options, (self.start or "")[:24]) if part)
 
     def case(self, merge_mirrors: bool = False) -> Case:

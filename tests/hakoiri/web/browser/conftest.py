@@ -72,7 +72,7 @@ def asked(spec: PuzzleSpec, kind: str, **words: Any) -> tuple[PuzzleSpec, str, d
 
 
 def entered(serving: Running) -> tuple[str, str]:
-    """Where a server is, and its token."""
+    """Return the address of a server, and its token."""
     serving.wait_for("coordinator ready")
     found = re.search(r"(http://\S+/)\?token=(\S+)", serving.stdout)
     assert found, serving.stdout
@@ -81,7 +81,7 @@ def entered(serving: Running) -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium; a test is left out where there is none, but never in CI."""
+    """Debian's chromium; without it a test is skipped, but never in CI."""
     chromium = shutil.which("chromium")
     if chromium is None:
         assert not os.environ.get("CI"), "there is no chromium: scripts/chromium"
@@ -106,7 +106,7 @@ def watched(context: BrowserContext, token: str) -> Iterator[Page]:
     wrong: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        # The browser tells of what was refused, whatever the page does: a board that is none, a request cut off; and of
+        # The browser tells of what was refused, whatever the page does: an invalid board, a request cut off; and of
         # a map that the test takes a picture of.
         expected = ("status of 422", "net::ERR_FAILED", "GPU stall due to ReadPixels")
         if message.type in ("error", "warning") and not any(text in message.text for text in expected):

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
 def layers_seen(page: Page) -> int:
-    """How many bars the histogram has."""
+    """Return the number of bars of the histogram."""
     label = page.locator(".histogram").get_attribute("aria-label") or ""
     found = re.search(r"([\d,]+) layers", label)
     return int(found[1].replace(",", "")) if found else 0

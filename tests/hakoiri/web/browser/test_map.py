@@ -55,7 +55,7 @@ def clicked(page: Page, x: float, y: float) -> None:
 
 
 def told(page: Page, run: str, configuration: str) -> dict[str, Any]:
-    """What the server knows of a configuration."""
+    """Return the server's answer about a configuration."""
     found: dict[str, Any] = page.request.get(f"/api/runs/{run}/positions/{configuration}").json()
     return found
 
