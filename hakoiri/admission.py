@@ -26,7 +26,7 @@ def admit(directory: Path, word: str | None = None) -> None:
     name, digest = manifest.puzzle.get("name", ""), manifest.puzzle.get("digest", "")
     if not digest:
         if word is not None:
-            raise MismatchError(f"run {directory.name} is of {name}, which is built in, and not of {word}")
+            raise MismatchError(f"run {directory.name} is of the built-in puzzle {name}, not of {word}")
         return
     try:
         find_again(name, digest, word)

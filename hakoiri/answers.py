@@ -186,7 +186,7 @@ class Answers:
     def _require_complete(self, unknown: str = "its components are") -> None:
         self._require_graph()
         if not self.exhausted:
-            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
+            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not complete"
             raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
 
     @property
@@ -198,8 +198,8 @@ class Answers:
         """Raise `UnanswerableError` if the configurations were listed without their components."""
         if self.exhausted and not self.knows_components:
             raise UnanswerableError(
-                f"run {self.name} has listed its configurations without looking for components; that is done by one "
-                "that is not asked for diameters of none",
+                f"run {self.name} listed its configurations without components; run it again with other "
+                "diameters than none",
                 Hint("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
             )
 

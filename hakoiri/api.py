@@ -63,7 +63,7 @@ class Run(MapAnswers):
         """The puzzle of a run of a tree; `UnanswerableError` for any other."""
         if isinstance(self.puzzle, Placements):
             return self.puzzle
-        raise UnanswerableError(f"run {self.name} is no tree: it has no solutions to list")
+        raise UnanswerableError(f"run {self.name} is not a tree, so it has no solutions to list")
 
     def solutions(self) -> Iterator[Keys]:
         """Yield the solutions of a tree in batches: the least image of one solution of each orbit.

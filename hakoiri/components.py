@@ -179,7 +179,6 @@ class ComponentAnswers(PathAnswers):
     def _require_undirected(self) -> None:
         if not self.puzzle.undirected:
             raise UnanswerableError(
-                f"{self.puzzle.name} is directed: its configurations need not all lead to each other, only those "
-                "of its strong components do",
+                f"{self.puzzle.name} is directed, so its components have no distances; its strong components have",
                 Hint("ask", self.name, "strong components"),
             )

@@ -74,7 +74,7 @@ class GoalAnswers(ComponentAnswers):
     def other_metric(self, metric: str | None) -> str:
         """Return `metric` if it is not the run's own, else ``""``; `PuzzleError` if there is no choice."""
         if metric is not None and METRIC not in self.puzzle.options:
-            raise PuzzleError(f"{self.puzzle.name} has one kind of move, so there is no {METRIC} to choose")
+            raise PuzzleError(f"{self.puzzle.name} has no option {METRIC}")
         return "" if metric is None or metric == self._metric_among(self.puzzle.parameters) else metric
 
     def _metric_among(self, options: Mapping[str, str]) -> str | None:
@@ -91,7 +91,7 @@ class GoalAnswers(ComponentAnswers):
         known = self.known_distances()
         if known is None:
             raise UnanswerableError(
-                f"the goal distances of run {self.name} are not known", Hint("ask", self.name, "hardest")
+                f"the goal distances of run {self.name} are not computed yet", Hint("ask", self.name, "hardest")
             )
         return known.of(keys)
 
@@ -100,4 +100,4 @@ class GoalAnswers(ComponentAnswers):
         self._require_complete("the distances to its goals are")
         if not any(record.goals for record in self.layer_records()):
             hint = Hint("give", "goal", "CONF")
-            raise UnanswerableError(f"run {self.name} has no goal among its configurations: run the puzzle anew", hint)
+            raise UnanswerableError(f"run {self.name} has no goal among its configurations; run the puzzle again", hint)

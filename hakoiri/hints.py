@@ -9,7 +9,7 @@ from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
     "resume": ("go on with: {}", "hakoiri resume {run}", "resume_run({run})"),
-    "repair": ("{} mends what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
+    "repair": ("{} repairs what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
     "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
     "collect": ("bring it home with {}", "'hakoiri collect {run}'", ""),
     "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),
@@ -17,7 +17,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "status": ("look with {}", "'hakoiri status {run}'", ""),
     "ask": ("ask {}", "'{question}'", "run.{question}"),
     "give": ("give {}", "{setting} {value}", "{setting}"),
-    "change": ("name another with {}", "{setting}", "{setting}"),
+    "change": ("choose another with {}", "{setting}", "{setting}"),
     "raise": ("raise {}", "{setting}", "{setting}"),
     "lower": ("lower {}", "{setting}", "{setting}"),
     "leave out": ("leave out {}", "{setting}", "{setting}"),
@@ -27,7 +27,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
-    "drain": ("have them take over with {}", "'hakoiri drain {what}'", ""),
+    "drain": ("move its ranges to other hosts with {}", "'hakoiri drain {what}'", ""),
     "host": ("start each host with its directory: {}", "hakoiri worker --store {what}", ""),
     "begin anew": (
         "if their directories are lost, begin anew: {}",

@@ -106,7 +106,7 @@ class PathAnswers(Answers):
                 levels = search_levels(context, self.store, origin, key, one)
         if levels is None:
             ends = f"from {self.puzzle.render(origin)} to {as_text(target, [self.puzzle.layout])}"
-            raise UnanswerableError(f"no path leads {ends}: all that it can reach was looked at")
+            raise UnanswerableError(f"no path leads {ends}; the search is exhaustive")
         return levels, context.puzzle
 
     # Known levels
@@ -129,7 +129,8 @@ class PathAnswers(Answers):
         """Raise `UnanswerableError` if the goal distances are known and `origin` leads to no goal."""
         if known and self.store.find(origin) is not None:
             raise UnanswerableError(
-                f"no path leads from {self.puzzle.render(origin)} to goal: run {self.name} knows all that leads to one"
+                f"no path leads from {self.puzzle.render(origin)} to a goal; run {self.name} has every "
+                "configuration that leads to one"
             )
 
     def _is_start(self, origin: Key) -> bool:
@@ -153,11 +154,13 @@ class PathAnswers(Answers):
             return self.puzzle
         if isinstance(self.puzzle, Quotient):
             hint = Hint("run without", "merge_mirrors")
-            raise UnanswerableError(f"run {self.name} has mirror images merged, so no path avoids one of them", hint)
+            raise UnanswerableError(
+                f"run {self.name} has mirror images merged, so a path cannot avoid one of them", hint
+            )
         avoided = any_of(self.puzzle, avoid)
         for end in [origin] if key is None else [origin, key]:
             if avoided(self.puzzle.keys([end]))[0]:
-                raise UnanswerableError(f"no path avoids {self.puzzle.render(end)}, where it begins or ends")
+                raise UnanswerableError(f"{self.puzzle.render(end)} is an end of the path, so it cannot be avoided")
         return avoiding(self.puzzle, avoided)
 
     # Ends

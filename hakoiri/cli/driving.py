@@ -118,7 +118,7 @@ def start_run(
     from hakoiri.coordinator.runs.kinds import kind_of
 
     if reuse and name is not None:
-        raise PuzzleError("--name goes with no --reuse, which may take a run that has a name: leave one of them out")
+        raise PuzzleError("--name and --reuse cannot be combined")
     again, where = kind is not None and kind_of(kind).named_by_plan, data_directory(work.data)
     resources = work.resources
     manifest = plan_run(where, asked.spec, kind, asked.plan, resources, name)
@@ -145,7 +145,7 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
     """Raise `PuzzleError` for output files of a queued run: the coordinator would not write them."""
     for option in (name for name, path in files.items() if queue and path is not None):
         raise PuzzleError(
-            f"{option} goes with no --queue: give the same command without --queue when the run is complete"
+            f"{option} and --queue cannot be combined; repeat the command without --queue when the run is complete"
         )
 
 

@@ -31,7 +31,7 @@ def parse_size(text: str) -> int:
     """Return the bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is not a size; write 512MB or 2GB")
+        raise typer.BadParameter(f"{text!r} is not a size; expected one such as 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
@@ -57,7 +57,7 @@ def parse_count(text: str) -> int:
     """Return the number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
     if not match or float(match[1]) * _COUNTS[match[2]] < 1:
-        raise typer.BadParameter(f"{text!r} is not a number of positions; write 500k or 10M")
+        raise typer.BadParameter(f"{text!r} is not a number of positions; expected one such as 500k or 10M")
     return round(float(match[1]) * _COUNTS[match[2]])
 
 
@@ -65,7 +65,7 @@ def parse_time(text: str) -> float:
     """Return the seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
     if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is not a time; write 10m, 90s or 1h")
+        raise typer.BadParameter(f"{text!r} is not a time; expected one such as 10m, 90s or 1h")
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -75,7 +75,7 @@ def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?", part)
         if not match:
-            raise PuzzleError(f"--sizes {text} is malformed; write 4..8, 6 or 4,6,8")
+            raise PuzzleError(f"--sizes {text} is malformed; expected sizes such as 4..8, 6 or 4,6,8")
         first, last = int(match[1]), int(match[2] or match[1])
         if first > last:
             raise PuzzleError(f"--sizes {text} counts down; write {last}..{first}")
@@ -100,7 +100,7 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = -1
     if not 0 <= share <= 1:
-        raise typer.BadParameter(f"{text!r} is not a share: 0% to 100%, or 0 to 1")
+        raise typer.BadParameter(f"{text!r} is not a share; expected 0% to 100%, or 0 to 1")
     return share
 
 
@@ -110,9 +110,9 @@ def parse_options(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
-            raise PuzzleError(f"-o {text}: an option is written NAME=VALUE, e.g. -o metric=straight")
+            raise PuzzleError(f"-o {text} is malformed; expected NAME=VALUE, e.g. -o metric=straight")
         if name in options:
-            raise PuzzleError(f"-o {name}= is given twice, as {options[name]} and {value}: leave one of them out")
+            raise PuzzleError(f"-o {name}= is given twice, as {options[name]} and {value}")
         options[name] = value
     return options
 
@@ -128,7 +128,7 @@ def read_board(text: str) -> str:
         if text.lower().endswith(".txt") and not is_board:
             raise ConfigurationError(f"there is no file {text}")
         if _exists(text) and not is_board:
-            raise ConfigurationError(f"{text} is a directory: name a file in it that holds a board")
+            raise ConfigurationError(f"{text} is a directory; expected a file that holds a board")
         return text
     found = _text_of_file(text, _MOST_BYTES, "holds no board")
     rows = [line.strip() for line in found.splitlines()]
@@ -155,7 +155,7 @@ def _text_of_file(name: str, most: int, too_large: str) -> str:
             raw = file.read(most + 1)
         found = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{named} is no text in UTF-8: byte {error.start + 1}") from None
+        raise ConfigurationError(f"{named} is not UTF-8 text: byte {error.start + 1} is invalid") from None
     except OSError as error:
         raise ConfigurationError(f"{named} cannot be read: {error.strerror}") from error
     if len(raw) > most:
@@ -190,7 +190,7 @@ def spec_of(
     if goal is None:
         return spec
     if "goal" in spec.options:
-        raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
+        raise PuzzleError("--goal and -o goal= cannot be combined")
     return replace(spec, options={**spec.options, "goal": read_board(goal)})
 
 
@@ -203,7 +203,7 @@ def required_redis(given: str | None) -> str:
     """Return the same for commands that need Redis."""
     if url := redis_url(given):
         return url
-    raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
+    raise typer.BadParameter("no Redis is given; use --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
 
 
 def redis_flag(given: str | None) -> str:

@@ -32,7 +32,9 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
         text = "an .npz file holds numbers alone; for names of moves take .graphml, or a table of them"
         raise UnanswerableError(text, Hint("give", "edges", "FILE.csv"))
     if stream.count > _MOST_INDICES:
-        raise UnanswerableError(f"{stream.count:,} configurations are too many for an .npz file; take .csv or .parquet")
+        raise UnanswerableError(
+            f"{stream.count:,} configurations exceed the limit of an .npz file; use .csv or .parquet"
+        )
     keys, labels = stream.puzzle.layout.empty(stream.count), np.empty(stream.count, dtype=np.uint32)
     done = 0
     for rows in stream.rows():
@@ -100,8 +102,7 @@ def to_dot(stream: Stream, target: Path, moves: bool) -> int:
     """Write a drawing for Graphviz: boards, goals with a double frame, moves by name; return the number of boards."""
     if stream.count > _MOST_DRAWN:
         raise UnanswerableError(
-            f"{stream.count:,} configurations are too many to be drawn: .dot is for {_MOST_DRAWN:,} at most; "
-            "take .graphml"
+            f"{stream.count:,} configurations exceed the limit of {_MOST_DRAWN:,} for .dot; use .graphml"
         )
     kind, arrow = ("graph", "--") if stream.puzzle.undirected else ("digraph", "->")
     with target.open("w", encoding="utf-8") as file:

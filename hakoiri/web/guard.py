@@ -87,7 +87,7 @@ class Guard:
             pass
         except Exception:
             LOG.exception("%s %s: this is a mistake in Hakoiri", scope["method"], _printable(scope["path"]))
-            mistake = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
+            mistake = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error of Hakoiri; see its log")
             await sent.refuse(mistake, receive)
         finally:
             late.cancel()
@@ -95,16 +95,16 @@ class Guard:
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
         if len(scope["query_string"]) + len(scope["raw_path"] or b"") > _MOST_ADDRESS:
-            return problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"an address has {_MOST_ADDRESS:,} bytes at most")
+            return problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"the address is longer than {_MOST_ADDRESS:,} bytes")
         host = headers.get("host", "")
         if not self._is_mine(host):
-            return problem(HTTPStatus.MISDIRECTED_REQUEST, "this server is not known by the name in Host")
+            return problem(HTTPStatus.MISDIRECTED_REQUEST, "the name in Host is not a name of this server")
         foreign = headers.get("sec-fetch-site") in _FOREIGN
         if foreign and not scope["path"].startswith(_ASKED):
             # A foreign link may lead to the page.
             foreign = scope["method"] not in _SAFE
         if foreign or not _is_of(headers.get("origin"), host):
-            return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
+            return problem(HTTPStatus.FORBIDDEN, "requests from pages of another origin are refused")
         return None
 
     def _is_mine(self, host: str) -> bool:

@@ -90,7 +90,7 @@ def refused(error: HakoiriError) -> JSONResponse:
 
 def _unbegun(address: str) -> JSONResponse:
     hint = {"do": "ask", "what": "", "value": "", "text": f"POST {address}", "method": "POST", "href": address}
-    detail = "this has to be computed first; POST to the same address begins it"
+    detail = "this is not computed yet; POST to the same address starts it"
     return problem(HTTPStatus.CONFLICT, detail, "not-computed", hints=(hint,))
 
 

@@ -173,7 +173,7 @@ def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path
             with refused(UnanswerableError, "up to layer 30, ", Hint("resume", run.name)):
                 run.path(target)
         for ask in (run.components, run.diameter):
-            with refused(UnanswerableError, "not finished, ", Hint("resume", run.name)):
+            with refused(UnanswerableError, "not complete, ", Hint("resume", run.name)):
                 ask()
         keys, graph = run.graph()
         assert len(keys) == sum(usual_run.layer_sizes[:31])

@@ -143,7 +143,7 @@ def test_a_drawing_has_every_board_and_every_move(small_run: Run, tmp_path: Path
 
 
 def test_a_large_drawing_is_refused(usual_run: Run, tmp_path: Path) -> None:
-    with pytest.raises(UnanswerableError, match=r"25,955 configurations exceed the limit .* take .graphml"):
+    with pytest.raises(UnanswerableError, match=r"25,955 configurations exceed the limit .* use .graphml"):
         export_run(usual_run, tmp_path / "run.dot")
     assert list(tmp_path.iterdir()) == []
 

@@ -20,8 +20,8 @@ SAID = {
         "go on with: resume_run('3f9a2c-klotski', data='my runs')",
     ),
     Hint("repair", RUN): (
-        "'hakoiri resume 3f9a2c-klotski --repair' mends what is damaged",
-        "resume_run('3f9a2c-klotski', repair=True) mends what is damaged",
+        "'hakoiri resume 3f9a2c-klotski --repair' repairs what is damaged",
+        "resume_run('3f9a2c-klotski', repair=True) repairs what is damaged",
     ),
     Hint("verify", RUN): (
         "'hakoiri verify 3f9a2c-klotski' lists all faults",
@@ -29,7 +29,7 @@ SAID = {
     ),
     Hint("cancel", RUN): ("stop it with 'hakoiri cancel 3f9a2c-klotski'", ""),
     Hint("collect", RUN): ("bring it home with 'hakoiri collect 3f9a2c-klotski'", ""),
-    Hint("drain", "host-a"): ("have them take over with 'hakoiri drain host-a'", ""),
+    Hint("drain", "host-a"): ("move its ranges to other hosts with 'hakoiri drain host-a'", ""),
     Hint("delete", RUN): ("'hakoiri delete 3f9a2c-klotski' removes it", "delete_run('3f9a2c-klotski') removes it"),
     Hint("status", RUN): ("look with 'hakoiri status 3f9a2c-klotski'", ""),
     Hint("ask", RUN, "diameter"): ("ask 'hakoiri diameter 3f9a2c-klotski'", "ask run.diameter()"),
@@ -41,10 +41,10 @@ SAID = {
     ),
     Hint("give", "memory", "12MB"): ("give --memory 12MB", "give resources=Resources(memory=)"),
     Hint("give", "option", "solutions=keep"): ("give -o solutions=keep", "give options="),
-    Hint("change", "data"): ("name another with --data or HAKOIRI_DATA", "name another with data="),
+    Hint("change", "data"): ("choose another with --data or HAKOIRI_DATA", "choose another with data="),
     Hint("change", "redis"): (
-        "name another with --redis or HAKOIRI_REDIS",
-        "name another with resources=Resources(redis=)",
+        "choose another with --redis or HAKOIRI_REDIS",
+        "choose another with resources=Resources(redis=)",
     ),
     Hint("raise", "memory"): ("raise --memory", "raise resources=Resources(memory=)"),
     Hint("lower", "cap"): ("lower --cap", ""),
@@ -115,7 +115,7 @@ def test_hints_that_were_stored_are_read_again() -> None:
 def test_python_is_given_calls(tmp_path: Path) -> None:
     with pytest.raises(HakoiriError, match=f"^there are no runs in {tmp_path}\n") as refused:
         hakoiri.open_run("last", tmp_path)
-    assert refused.value.__notes__ == ["make one with explore('klotski'); name another with data="]
+    assert refused.value.__notes__ == ["make one with explore('klotski'); choose another with data="]
     with pytest.raises(HakoiriError) as outer, noted(), noted():
         raise HakoiriError("no", Hint("lower", "cap"), Hint("delete", RUN))
     assert outer.value.__notes__ == [f"delete_run({RUN!r}) removes it"]

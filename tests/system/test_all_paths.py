@@ -21,7 +21,7 @@ def test_shortest_paths_are_counted_and_listed(finished: FinishedRuns) -> None:
 
 def test_a_film_shows_one_path(finished: FinishedRuns, tmp_path: Path) -> None:
     line = ("path", finished.explored["run"], "--all", "--film", str(tmp_path / "film.svg"))
-    assert "a film shows one path" in finished.hakoiri.here(*line, check=False).error
+    assert "--film cannot be combined with --count or --all" in finished.hakoiri.here(*line, check=False).error
 
 
 def test_hardest_answers_by_either_name(finished: FinishedRuns, hakoiri: Hakoiri) -> None:

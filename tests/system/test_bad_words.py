@@ -47,7 +47,7 @@ def test_a_directory_is_no_board(hakoiri: Hakoiri, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "1." / "23").mkdir(parents=True)
     for line in (("run", "klotski", "--from", str(tmp_path)), ("show", "1.")):
-        assert "is a directory: name a file in it" in hakoiri.here(*line, check=False).error
+        assert "is a directory; expected a file" in hakoiri.here(*line, check=False).error
     board = ("show", "1./23", "--puzzle", "tiles", "-o", "rows=2", "-o", "columns=2")
     assert hakoiri.ask(*board)["configuration"] == "1./23"
 
@@ -76,7 +76,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run sliding --whole", 1, "needs a board; give --from BOARD"),
         ("run sliding", 1, "--from"),
         ("run klotski --goal A@1,1", 1, "klotski option goal=A@1,1: expected 5 rows joined by '/'"),
-        ("run sliding --from AA/.. --goal A@2,1 -o goal=A@1,1", 1, "leave one of them out"),
+        ("run sliding --from AA/.. --goal A@2,1 -o goal=A@1,1", 1, "cannot be combined"),
         ("run sliding --from AA/.. --goal B@2,1", 1, "no piece B"),
         ("run klotski --from board.txt", 1, "there is no file board.txt"),
         ("puzzles sokoban", 1, "known puzzles"),
@@ -84,13 +84,13 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         (f"run klotski --whole --from {START}", 1, "leave out"),
         ("show 0x17038bbb --puzzle sokoban", 1, "known puzzles"),
         ("status last", 1, "there are no runs"),
-        ("run klotski --memory lots", 2, "is not a size; write 512MB or 2GB"),
-        ("run klotski --memory 0", 2, "is not a size; write 512MB or 2GB"),
+        ("run klotski --memory lots", 2, "is not a size; expected"),
+        ("run klotski --memory 0", 2, "is not a size; expected"),
         ("run klotski --chunk 0", 2, "--chunk"),
         ("run klotski --workers 0", 2, "--workers"),
         ("run klotski --workers 99999999", 1, "workers 99999999 is not in 1..1024"),
         ("run klotski --memory 9000000TB", 1, "memory 9895604649984000000 is not in 1..9223372036854775807"),
-        (f"run klotski --memory {'9' * 400}", 2, "is not a size; write 512MB or 2GB"),
+        (f"run klotski --memory {'9' * 400}", 2, "is not a size; expected"),
         ("run klotski --chunk 9223372036854775808", 1, "chunk 9223372036854775808 is not in 1..9223372036854775807"),
         ("enqueue klotski --farm-from 1" + "0" * 30, 1, "farm-from 1" + "0" * 30 + " is not in 0.."),
         ("run klotski --deadline nan", 1, "nan is not a number of seconds"),
@@ -99,9 +99,9 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("study deals gap --sizes 3 --deals 1 --csv .", 1, "cannot write .: it is a directory"),
         ("map last --to nowhere/x.hakomap", 1, "cannot write nowhere/x.hakomap: its directory does not exist"),
         ("hardest last --plot nowhere/x.png", 1, "cannot write nowhere/x.png: its directory does not exist"),
-        ("layers last --limit 3", 2, "--limit says how many configurations"),
-        ("layers last --depth 3 --plot x.png", 2, "--plot draws the sizes"),
-        ("path last --limit 3", 2, "--limit says how many shortest paths"),
+        ("layers last --limit 3", 2, "--limit needs --depth"),
+        ("layers last --depth 3 --plot x.png", 2, "--plot and --depth cannot be combined"),
+        ("path last --limit 3", 2, "--limit needs --all"),
         ("deal gap --count 99999999999", 2, "--count"),
         ("run klotski --depth 4", 2, "--depth"),
         ("run", 2, "PUZZLE"),

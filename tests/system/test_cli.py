@@ -339,7 +339,7 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     assert target.read_text().splitlines() == ["one,other", *(f"{one},{other}" for one, other in found["pairs"])]
     refused = hakoiri.here("diameter", run, "--pairs", str(target), check=False)
     assert refused.code == 2
-    assert "only with --all" in refused.stderr
+    assert "--pairs needs --all" in refused.stderr
 
 
 def test_queued_eccentricities_are_found_where_they_are_asked_for(hakoiri: Hakoiri) -> None:
@@ -385,7 +385,7 @@ def test_a_run_goes_by_name_unique_prefix_or_last(finished: FinishedRuns, hakoir
         assert sum(sizes) == (2 if meant == made else 25_955), given
         assert hakoiri.ask("delete", given, "--yes")["runs"] == [meant]
         finished.copy(finished.explored, hakoiri.data, meant) if meant != made else None
-    for given, said in (("aa", "any of aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
+    for given, said in (("aa", "is ambiguous: aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
         refused = hakoiri.here("status", given, check=False)
         assert refused.code == 1
         assert said in refused.error

@@ -144,7 +144,7 @@ def test_a_very_long_path_is_no_film_and_has_no_colours(
     monkeypatch.setattr(files, "MOST_FILMED", 1)
     monkeypatch.setattr(paths, "_COLOURED", 1)
     refused = finished.hakoiri.here(*line, "--film", str(tmp_path / "path.svg"), check=False)
-    assert "a film has 1 moves at most, these are 2" in refused.error
+    assert "the film has 2 moves, above the limit of 1" in refused.error
     assert not list(tmp_path.iterdir())
     assert finished.hakoiri.here(*line).stdout == usual
 

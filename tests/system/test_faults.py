@@ -61,7 +61,7 @@ def test_a_data_directory_that_cannot_be_written(
     needs_redis = ["--redis", locked_redis.url] if command in ("coordinator", "health") else []
     refused = hakoiri(*command.split(), *needs_redis, "--data", str(data), check=False, before=obey_permissions)
     assert (refused.code, refused.stdout) == (1, "")
-    assert f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA" in refused.error
+    assert f"the data directory {data} is not writable; choose another with --data or HAKOIRI_DATA" in refused.error
     runs.chmod(0o755)
     assert [entry.name for entry in runs.iterdir()] == ["file"]
 

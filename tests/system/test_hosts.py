@@ -159,7 +159,7 @@ def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_serv
         (("--data-redis", "redis://"), "the URL of a data Redis is malformed; expected redis://:PASSWORD@HOST:PORT/0"),
         (("--data-redis", "redis://:hidden@127.0.0.1:1/0"), "no Redis answers at redis://127.0.0.1:1/0"),
         (("--data-redis", "auto", "--data-host", "203.0.113.9"), "203.0.113.9 is not an address of this machine"),
-        (("--data-host", "127.0.0.1"), "--data-host and --data-memory say how the data Redis is"),
+        (("--data-host", "127.0.0.1"), "--data-host and --data-memory need --data-redis auto"),
     ],
 )
 def test_what_cannot_be_a_data_redis_is_refused(
@@ -183,4 +183,4 @@ def test_a_data_redis_that_other_hosts_cannot_reach_is_refused(
     monkeypatch.setattr(data_redis, "address_towards", lambda _: "10.0.0.2")
     options = ("--store", str(tmp_path / "host"), "--redis", redis_server.url, "--data-redis", redis_server.url)
     refused = hakoiri.here("worker", *options, check=False)
-    assert (refused.code, "is reached from this machine alone" in refused.stderr) == (2, True), refused
+    assert (refused.code, "cannot be reached from other" in refused.stderr) == (2, True), refused

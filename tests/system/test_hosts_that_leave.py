@@ -116,7 +116,8 @@ def test_the_disk_of_a_host_that_lost_its_part_is_told_with_what_to_do(hakoiri: 
     shutil.rmtree(part)
     hosts.start(2)
     refused = hakoiri.here("resume", run, "--redis", hosts.url, check=False)
-    assert f"other hosts have copies; have them take over with 'hakoiri drain {lost}'" in refused.error, refused
+    said = f"other hosts have copies; move its ranges to other hosts with 'hakoiri drain {lost}'"
+    assert said in refused.error, refused
     hakoiri.here("drain", lost, "--redis", hosts.url)
     hakoiri.here("resume", run, "--redis", hosts.url)
     assert_as_by_threads(hakoiri, hosts, run, *TILES)

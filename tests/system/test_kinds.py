@@ -196,5 +196,5 @@ def test_files_that_nobody_would_write_are_refused(hakoiri: Hakoiri) -> None:
     study = ("study", "deals", "gap", "--sizes", "3", "--deals", "2", "--queue")
     hunt = ("hunt", "gap", "-o", "ranks=3", "--queue")
     for line in ((*study, "--csv", "a.csv"), (*study, "--plot", "a.png"), (*hunt, "--certificate", "a.json")):
-        assert "goes with no --queue" in hakoiri.here(*line, check=False).error
+        assert "and --queue cannot be combined" in hakoiri.here(*line, check=False).error
     assert not hakoiri.data.exists()

@@ -44,7 +44,7 @@ def test_diameters_are_asked_for_from_the_command_line(hakoiri: Hakoiri) -> None
     # What was left out is measured when it is asked for.
     assert hakoiri.ask("diameter", "last", "--component", "0")["diameter"] == 6
     refused = hakoiri.here("run", "tiles", "--diameters", "largest=1", check=False)
-    assert "--diameters says which components of a whole space are measured" in refused.error
+    assert "--diameters needs --whole" in refused.error
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_what_to_do_next_says_where_the_run_lies(hakoiri: Hakoiri, tmp_path: Pat
 
 def test_a_run_to_be_taken_cannot_be_given_a_name(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*TILES, "--reuse", "--name", "zz", check=False)
-    assert "--name goes with no --reuse" in refused.error
+    assert "--name and --reuse cannot be combined" in refused.error
     assert not hakoiri.data.exists()
 
 

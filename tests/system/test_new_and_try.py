@@ -62,13 +62,13 @@ def test_a_mistake_is_found_and_told(mine: Hakoiri, tmp_path: Path, old: str, ne
 @pytest.mark.parametrize("name", ["puzzle", "puzzle.txt", ".py", "___.py"])
 def test_a_file_of_another_name_is_refused(mine: Hakoiri, tmp_path: Path, name: str) -> None:
     refused = mine.here("new", str(tmp_path / name), check=False)
-    assert "name a file that ends in .py" in refused.error
+    assert "does not end in .py" in refused.error
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_there_stays(mine: Hakoiri, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("precious")
-    assert "is there already" in mine.here("new", str(tmp_path / "mine.py"), check=False).error
+    assert "already exists" in mine.here("new", str(tmp_path / "mine.py"), check=False).error
     assert (tmp_path / "mine.py").read_text() == "precious"
 
 

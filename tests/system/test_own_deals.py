@@ -129,7 +129,7 @@ def test_hard_deals_of_a_user_s_puzzle_are_hunted_for(
     assert best["score"] == max(value for value in every if value is not None)
     assert plain(best["deal"], directed)[figure] == best["score"]
     refused = hakoiri.here("hunt", word, "--certificate", str(tmp_path / "certificate.json"), check=False)
-    assert "a puzzle of yours, which nobody else has" in refused.error
+    assert "is not a built-in puzzle, so it has no certificate" in refused.error
 
 
 def test_a_puzzle_whose_deals_cannot_be_varied_has_no_hunts(hakoiri: Hakoiri, tmp_path: Path) -> None:

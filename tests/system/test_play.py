@@ -100,4 +100,4 @@ def test_without_a_terminal_there_is_no_game(hakoiri: Hakoiri) -> None:
 
 def test_a_tree_is_not_played(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    assert "there is nothing to play" in hakoiri.here("play", "magic-star", check=False).error
+    assert "it cannot be played" in hakoiri.here("play", "magic-star", check=False).error

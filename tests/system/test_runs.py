@@ -83,7 +83,7 @@ def test_runs_are_chosen_by_puzzle_and_status(line: str, listed: str, several: H
     [
         ("--status done", "'done' is not a status"),
         ("--status complet", "(did you mean complete?)"),
-        ("--yes", "add --prune, or leave out --yes"),
+        ("--yes", "--yes needs --prune"),
     ],
 )
 def test_mistakes_are_named(line: str, said: str, hakoiri: Hakoiri) -> None:

@@ -47,7 +47,7 @@ def test_a_time_of_day_that_has_passed_is_that_of_tomorrow() -> None:
     "text", ["", "90m", "90", "+", "+0", "+x", "24:00", "8", "8:00", "tomorrow", "1:2:3:4", "2030-13-01", "9" * 30]
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="is not a time; write "):
+    with pytest.raises(typer.BadParameter, match="is not a time; expected "):
         parse_until(text)
 
 

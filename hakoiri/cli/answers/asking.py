@@ -47,11 +47,11 @@ def layers(
 
     if depth is not None:
         if plot is not None:
-            raise typer.BadParameter("--plot draws the sizes of all layers, --depth one layer: leave one of them out")
+            raise typer.BadParameter("--plot and --depth cannot be combined")
         _show_layer(name, depth, limit, data, puzzle, json)
         return
     if limit is not None:
-        raise typer.BadParameter("--limit says how many configurations of a layer are drawn: it goes with --depth")
+        raise typer.BadParameter("--limit needs --depth")
 
     with opened(name, data, puzzle=puzzle) as run:
         rows = layer_rows(run)[: None if first is None else first + 1]

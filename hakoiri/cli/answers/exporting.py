@@ -39,7 +39,7 @@ def export(
     from hakoiri.puzzles.capabilities import Placements
 
     if target is None and edges is None:
-        raise typer.BadParameter("say where to: --to FILE, or --edges FILE for the moves, or both")
+        raise typer.BadParameter("no target is given; use --to FILE, or --edges FILE for the moves, or both")
     row: dict[str, Any] = {}
     left = ": the file that was being written is left as it was before"
     with asking.open(name) as run, answering(left) as (control, progress):

@@ -50,7 +50,7 @@ def diameter(
         from hakoiri.export.rows import check_ending as check_table
 
         if not every:
-            raise typer.BadParameter("only with --all are all pairs known")
+            raise typer.BadParameter("--pairs needs --all")
         check_table(pairs)
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
@@ -108,7 +108,7 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     from hakoiri.puzzles.keys.layout import ints
 
     if found.record.pair_count != len(found.pairs):
-        raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries: counted, not listed")
+        raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries and are not listed")
     rows = ({"one": one, "other": other} for one, other in (map(run.puzzle.render, ints(pair)) for pair in found.pairs))
     count = write_rows(rows, target)
     stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))

@@ -74,13 +74,13 @@ def path(
     from hakoiri.rows.answers import path_row
 
     if limit is not None and not every:
-        raise typer.BadParameter("--limit says how many shortest paths are listed: it goes with --all")
+        raise typer.BadParameter("--limit needs --all")
     if film is not None:
         from hakoiri.render.pictures.files import FILMS, check_ending
 
         check_ending(film, FILMS)
         if count or every:
-            raise PuzzleError("a film shows one path: leave out --film, or --count and --all")
+            raise PuzzleError("--film cannot be combined with --count or --all")
     with asking.open(name) as run:
         if count or every:
             listed = (limit or _USUALLY_LISTED) if every else 0

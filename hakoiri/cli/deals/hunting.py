@@ -61,7 +61,7 @@ def hunt(
     )  # fmt: skip
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
-        raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
+        raise PuzzleError(f"{spec.name} is not a built-in puzzle, so it has no certificate; leave out --certificate")
     if certificate is not None:
         require_place(certificate)
 
@@ -80,7 +80,7 @@ def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control:
 
     best = job.best
     if best is None:
-        stderr().print("no deal is worth a record yet: give more --time, or a greater --cap")
+        stderr().print("no record found yet; give more --time, or a greater --cap")
     if best is None or target is None:
         return {"certificate": None}
     with shown_progress(stderr()) as progress:

@@ -121,4 +121,4 @@ def require_large_boards(puzzle: str) -> None:
 
     kind = puzzle_class(puzzle)
     if not (issubclass(kind, Scored) and kind.large_boards):
-        raise PuzzleError(f"{puzzle} has no plays to score; nakuron has")
+        raise PuzzleError(f"{puzzle} has no scored moves; puzzles with scores: nakuron")

@@ -57,9 +57,11 @@ def replay(
         return
     game = spec_of(puzzle, options, start, None).build()
     if not isinstance(game, Solitaire):
-        raise PuzzleError(f"{puzzle} has no solutions to replay with these options; gap and superpuzz have")
+        raise PuzzleError(
+            f"{puzzle} has no solutions to replay with these options; puzzles that have: gap and superpuzz"
+        )
     if shorten and not game.shortens:
-        raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
+        raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
     _replay_solution(game, read_text(moves), shorten, reach, steps, film, json)
 
 

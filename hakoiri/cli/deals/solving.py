@@ -68,9 +68,9 @@ def solve(
 
     game = dealt(own_spec(puzzle, options))
     if shorten and not game.shortens:
-        raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
+        raise PuzzleError(f"--shorten is for superpuzz; no position of {game.name} repeats")
     if strategy not in (None, *game.orders):
-        raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(game.orders)}")
+        raise PuzzleError(f"--strategy {strategy} is not one of {'|'.join(game.orders)}")
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, read_text(deals)))
     prepare(lambda: load_solving_kernels(game), lambda count: None if count else stderr().print(compiling(game)))

@@ -33,9 +33,9 @@ def new(
     from hakoiri.storage.engine.files import write_file
 
     if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
-        raise PuzzleError(f"{file}: name a file that ends in .py, e.g. my_puzzle.py")
+        raise PuzzleError(f"{file} does not end in .py; expected a name such as my_puzzle.py")
     if file.exists():
-        raise PuzzleError(f"{file} is there already; name another file")
+        raise PuzzleError(f"{file} already exists; choose another file")
     kind, text = starter(file.name, directed, kernel)
     write_file(file, text)
     if json:

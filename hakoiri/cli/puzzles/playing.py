@@ -43,12 +43,12 @@ def play(
     from hakoiri.puzzles.capabilities import Placements
 
     if not sys.stdin.isatty():
-        raise PuzzleError("play reads single keys, so it needs a terminal; to see a solution: hakoiri path last")
+        raise PuzzleError("play needs a terminal, because it reads single keys; to see a solution: hakoiri path last")
     text = None if start is None else read_board(start)
     spec = own_spec(puzzle, options, text)
     rules = spec.build()
     if isinstance(rules, Placements):
-        raise PuzzleError(f"{rules.name} is a tree, whose solutions are counted: there is nothing to play")
+        raise PuzzleError(f"{rules.name} is a tree, so it cannot be played")
     game, hints, console = PlaySession(rules), _Hints(spec, data), stderr() if json else stdout()
     with _single_keys(), closing(hints):
         _draw(console, game)

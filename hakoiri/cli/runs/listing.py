@@ -41,7 +41,7 @@ def parse_status(text: str) -> str:
 
     if text not in STATUSES:
         near = did_you_mean(text, STATUSES)
-        raise typer.BadParameter(f"{text!r} is not a status{near}; allowed are {', '.join(STATUSES)}")
+        raise typer.BadParameter(f"{text!r} is not a status{near}; expected {', '.join(STATUSES)}")
     return text
 
 
@@ -79,7 +79,7 @@ def runs(
         _prune(where, wanted, yes, json)
         return
     if yes:
-        raise typer.BadParameter("--yes answers --prune: add --prune, or leave out --yes")
+        raise typer.BadParameter("--yes needs --prune")
     there = list_runs(where)
     found = [each for each in there if wanted(each)]
     if json:

@@ -52,14 +52,14 @@ class Wanted:
         spec = shared.spec_of(self.puzzle, self.options, self.start, self.goal, self.merge_mirrors)
         if self.whole:
             if self.layers is not None:
-                raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
+                raise PuzzleError("a census has no start and so no layers; leave out --layers")
             from hakoiri.coordinator.graphs.job import CensusJob
 
             return "census", CensusJob.parse_request(
                 spec, until_goal=self.until_goal, diameters=self.diameters or "all"
             )
         if self.diameters is not None:
-            raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
+            raise PuzzleError("--diameters needs --whole")
         return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
 
 

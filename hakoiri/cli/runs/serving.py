@@ -42,7 +42,7 @@ def coordinator(
     from hakoiri.worker.transport.connection import connect, without_password
 
     if threads and redis:
-        raise typer.BadParameter("--threads goes with no --redis: leave one of them out")
+        raise typer.BadParameter("--threads and --redis cannot be combined")
     url, where, console, control = (
         None if threads else shared.required_redis(redis),
         data_directory(data),

@@ -59,7 +59,7 @@ def verify(
     if not certified:
         admit(path, puzzle)
     elif puzzle is not None:
-        raise typer.BadParameter("a certificate is of a built-in puzzle: leave out --puzzle")
+        raise typer.BadParameter("certificates are for built-in puzzles; leave out --puzzle")
     with answering(": nothing is proved") as (control, progress):
         if certified:
             report = verify_file(path, full, resources.here(), control, progress)

@@ -54,7 +54,8 @@ def serve(
     token, given = _token(token_file, no_token)
     if not _is_loopback(host) and (no_token or not given):
         raise PuzzleError(
-            f"--host {host} is open to other machines: set HAKOIRI_TOKEN or give --token-file, and leave out --no-token"
+            f"--host {host} is open to other machines and needs a token; set HAKOIRI_TOKEN or give "
+            "--token-file, and leave out --no-token"
         )
     where = data_directory(data)
     require_writable(where)
@@ -81,14 +82,15 @@ def _token(file: Path | None, none: bool) -> tuple[str, bool]:
     """Return the token, and whether the user gave it."""
     if none:
         if file is not None:
-            raise PuzzleError("--no-token goes with no --token-file: leave one of them out")
+            raise PuzzleError("--no-token and --token-file cannot be combined")
         return "", False
     given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else _content(file)
     if file is None and not given:
         return secrets.token_urlsafe(24), False
     if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable():
         raise PuzzleError(
-            f"a token has {_LEAST_TOKEN} printable ASCII characters or more; make one with: openssl rand -hex 24"
+            f"the token has fewer than {_LEAST_TOKEN} characters, or some that are not printable ASCII; "
+            "make one with: openssl rand -hex 24"
         )
     return given, True
 
@@ -117,5 +119,5 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise HakoiriError(f"{host} port {port}: {error.strerror}; name another with --host or --port") from error
+        raise HakoiriError(f"{host} port {port}: {error.strerror}; choose another with --host or --port") from error
     return listening

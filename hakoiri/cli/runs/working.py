@@ -53,7 +53,7 @@ def parse_until(text: str) -> float:
             at = datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
         written = "+90m, 08:00, 2030-01-31T08:00 or Unix seconds"
-        raise typer.BadParameter(f"{text!r} is not a time; write {written}") from None
+        raise typer.BadParameter(f"{text!r} is not a time; expected {written}") from None
     if at <= now:
         raise typer.BadParameter(f"{text} has passed")
     return time.monotonic() + (at - now).total_seconds()
@@ -67,7 +67,7 @@ def _allow_networks(text: str | None) -> None:
         try:
             require_networks(text)
         except ValueError as error:
-            raise typer.BadParameter(f"{error}; write 10.0.0.0/24,host-a") from None
+            raise typer.BadParameter(f"{error}; expected a list such as 10.0.0.0/24,host-a") from None
         os.environ[DATA_NETWORKS] = text
 
 
@@ -127,12 +127,10 @@ def worker(
     count, cores = _processes(processes)
     url, files = shared.required_redis(redis), named_files(puzzles)
     if store is None and (data_redis or data_host or data_memory or data_networks):
-        raise typer.BadParameter("a data Redis is for a host that keeps ranges: add --store DIR")
+        raise typer.BadParameter("a data Redis needs a host that keeps ranges; add --store DIR")
     data_redis = "" if store is None else data_redis or os.environ.get(DATA_REDIS) or ""
     if data_redis != AUTO and (data_host or data_memory):
-        raise typer.BadParameter(
-            "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
-        )
+        raise typer.BadParameter("--data-host and --data-memory need --data-redis auto")
     if store is not None:
         require_store(store)
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
@@ -191,12 +189,14 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
         open_depot(wanted).close()
         connect(wanted).close()
         if is_loopback(urlsplit(wanted).hostname or "") and not is_loopback(here):
-            raise typer.BadParameter(f"{without_password(wanted)} is reached from this machine alone: give its address")
+            raise typer.BadParameter(
+                f"{without_password(wanted)} cannot be reached from other machines; give its address"
+            )
     if wanted != AUTO:
         yield None
         return
     if "ssl_cert_reqs" in main.get_connection_kwargs():
-        raise typer.BadParameter("--data-redis auto does not encrypt, --redis does: name one by rediss://")
+        raise typer.BadParameter("--data-redis auto does not encrypt, but --redis does; give a data Redis by rediss://")
     memory = memory or available_memory() // _MEMORY_PART
     with DataRedis(host or here, memory) as server:
         log(f"data Redis at {without_password(server.url)}, up to {memory >> 20} MB")

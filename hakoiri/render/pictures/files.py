@@ -54,7 +54,7 @@ def write_film(film: Film, target: Path) -> None:
 def write_moves(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str], target: Path) -> None:
     """Write a film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves."""
     if len(moves) > MOST_FILMED:
-        raise UnanswerableError(f"a film has {MOST_FILMED:,} moves at most, these are {len(moves):,}")
+        raise UnanswerableError(f"the film has {len(moves):,} moves, above the limit of {MOST_FILMED:,}")
     words = ["start", *(f"{number} of {len(moves)}: {move}" for number, move in enumerate(moves, 1))]
     write_film(Film(f"{title}: {counted(len(moves), 'moves')}", list(pictures()), words), target)
 

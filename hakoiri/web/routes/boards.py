@@ -56,5 +56,5 @@ def _options(texts: list[str] | None) -> dict[str, str]:
 def _option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise PuzzleError(f"an option is written NAME=VALUE, not {text!r}")
+        raise PuzzleError(f"option {text!r} is malformed; expected NAME=VALUE")
     return name, value

@@ -122,7 +122,7 @@ def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]
 def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
     """Return the same for a run derived from another one, whose puzzle it has."""
     if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
-        raise _unfit(min(said), "the base says it, so leave it out")
+        raise _unfit(min(said), "the base run sets it; leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
         if wanted.kind == ECCENTRICITIES:
             run.component_asked(None)

@@ -77,7 +77,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
 def position_row(run: Run, table: PositionTable | None, configuration: str) -> dict[str, Any]:
     """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
     if isinstance(run.puzzle, Placements):
-        raise UnanswerableError(f"run {run.name} is of a tree: its configurations are no positions")
+        raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions")
     key = run.puzzle.parse(configuration)
     here = _know(run, table, run.puzzle.keys([key]), None)[0]
     if here is None:

@@ -160,7 +160,7 @@ class Questions:
         """Return a question that was asked before; raise `UnknownRunError` for others."""
         question = Question(questions_folder(self._data / run) / number)
         if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
-            raise UnknownRunError(f"run {run} was asked no question {number!r}", Hint("status", run))
+            raise UnknownRunError(f"run {run} has no question {number!r}", Hint("status", run))
         return question
 
     def close(self) -> None:
@@ -201,7 +201,9 @@ class Questions:
             place = files.enter_context(open_inside(path.parent, path.name, "a"))
             if locked(place, tries=1):
                 return place
-        raise BusyError(f"{self._most} long questions are being answered; ask again later, or stop one")
+        raise BusyError(
+            f"{self._most} long questions are in progress, the limit of this server; ask again later, or cancel one"
+        )
 
 
 def _object_in(file: Path) -> dict[str, Any]:

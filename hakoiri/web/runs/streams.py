@@ -34,7 +34,7 @@ class Streams:
     def answer(self, look: Look) -> StreamingResponse:
         """Return a response that sends the events of `look`; raise `HTTPException` if too many streams are open."""
         if len(self._open) >= self._most:
-            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many streams of events are open; close some")
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many event streams are open; close some")
         texts = _texts(look)
         self._open.add(texts)
         return StreamingResponse(self._told(texts), media_type="text/event-stream")

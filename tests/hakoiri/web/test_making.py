@@ -96,7 +96,7 @@ def test_a_run_of_every_kind(
     [
         ({}, "body.puzzle: Field required"),
         ({"kind": "hardest", "puzzle": "klotski"}, "body.base: Missing required"),
-        ({"kind": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base says it, so leave it out"),
+        ({"kind": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base run sets it; leave it out"),
         ({"kind": "hardest", "base": "mine"}, "there are no runs"),
         ({"puzzle": "sokoban"}, "known puzzles"),
         ({"puzzle": "sokoban.py:Sokoban"}, "was not started with the puzzle"),
@@ -165,7 +165,7 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
     where = client.post("/api/runs", json=TILES).headers["location"]
     wanted = {"kind": "hardest", "base": where.rpartition("/")[2]}
     early = client.post("/api/runs", json=wanted)
-    assert (early.status_code, "is not finished" in early.json()["detail"]) == (409, True)
+    assert (early.status_code, "is not complete" in early.json()["detail"]) == (409, True)
     drive(data, client)
     waiting = client.post("/api/runs", json=wanted)
     for ask in (client.get, client.post):
