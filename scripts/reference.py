@@ -20,6 +20,7 @@ from hakoiri.cli.app import app
 _MARK = "<!-- generated -->"
 #: How annotations print the types of arrays.
 _ARRAY = re.compile(r"numpy\.ndarray\[tuple\[Any, \.\.\.\], numpy\.dtype\[numpy\.(\w+)(?:\[Any\])?\]\]")
+_CODE = re.compile(r"`[^`]+`")
 _TYPES = (int, str, float, bool)
 #: A resource that a browser would fetch from another server, unlike a link; the theme fetches what draws Mermaid.
 _FOREIGN = re.compile(
@@ -134,7 +135,9 @@ _GENERATED = {"reference/command-line.md": command_line, "reference/python.md": 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the generated part into a page."""
     make = _GENERATED.get(page.file.src_uri)
-    return markdown.replace(_MARK, "\n".join(make())) if make else markdown
+    text = markdown.replace(_MARK, "\n".join(make())) if make else markdown
+    # Most Markdown wants a bar in the code of a table escaped, Python's shows the backslash.
+    return re.sub(r"(?m)^\|.*$", lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
 
 
 def foreign(text: str) -> list[str]:

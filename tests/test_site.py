@@ -1,6 +1,7 @@
 """The parts of the site that are generated from the code, and its check that nothing is loaded from another server."""
 
 from runpy import run_path
+from types import SimpleNamespace
 
 import pytest
 from typer.main import get_command
@@ -46,3 +47,9 @@ def test_each_has_a_page(page: str) -> None:
 )
 def test_resources_of_other_servers_are_seen(text: str, count: int) -> None:
     assert len(HOOKS["foreign"](text)) == count
+
+
+def test_bars_in_the_code_of_tables_are_no_columns() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="reference/configuration.md"))
+    text = "| `--hosts N\\|all` | one\\|two |\n`a\\|b`"
+    assert HOOKS["on_page_markdown"](text, page) == "| `--hosts N|all` | one\\|two |\n`a\\|b`"
