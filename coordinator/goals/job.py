@@ -72,8 +72,8 @@ class HardestJob(Job):
             "distances of": summary["base"],
             "goals": summary["goals"],
             "farthest": None if distance is None else f"{counted(distance, 'moves')} from a goal",
-            "how many": summary["count"],
-            "leading to no goal": dead or None,
+            "count": summary["count"],
+            "no goal reachable": dead or None,
         }
 
     def questions(self) -> list[str]:

@@ -162,7 +162,7 @@ class GoalSearch(LayeredSearch):
     def _known_backwards(self) -> Iterator[Keys] | None:
         """The layers to come, by moves backwards; ``None`` where these do not fit, or for the rest of a layer begun."""
         if self._fits and self._backwards is None and self.store.read_partial() is None:
-            self._session.tell(Progress(self.found.configurations, headline="looking at the moves backwards"))
+            self._session.tell(Progress(self.found.configurations, headline="expanding moves backwards"))
             try:
                 found = layers_backwards(self._session, self._base, self.store.layer(0))
                 self._backwards = islice(found, self.state.depth, None)

@@ -117,7 +117,7 @@ class EccentricityJob(Job):
         return known is not None and (known.radius is not None or self._aim is Aim.DIAMETER)
 
     def work(self, session: Session) -> None:
-        session.tell(Progress(unit="eccentricities", headline="looking at the moves"))
+        session.tell(Progress(unit="eccentricities", headline="expanding moves"))
         solver, aim = opened_solver(session.context, self.store), self._aim
         solver.go_on(read_arrays(self.store))
         kept, wait = time.monotonic(), _KEEP_SECONDS

@@ -196,7 +196,7 @@ class EccentricitySolver:
 
 def interval_progress(lower: int, upper: int) -> Progress:
     """Return the progress that the diameter is in [lower, upper]."""
-    return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
+    return Progress(unit="", headline=f"the diameter is between {lower:,} and {upper:,}")
 
 
 def bytes_of_pair(layout: Layout) -> int:

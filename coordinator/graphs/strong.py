@@ -100,13 +100,13 @@ def strong_components(context: ComputeContext, keys: Keys, weak: int) -> StrongC
 
     Raises `OverBudgetError` if the memory is too small, and `StopRun`; nothing is kept then.
     """
-    context.tell(Progress(len(keys), headline="looking at the moves"))
+    context.tell(Progress(len(keys), headline="expanding moves"))
     graph = build_graph(context, keys)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
     # The moves within components are copied in component order.
     room = taken + graph.targets.nbytes + _VERTEX_BYTES * len(keys)
     context.budget.require(f"the strong components of {len(keys):,} configurations", room)
-    context.tell(Progress(len(keys), headline="looking for strong components"))
+    context.tell(Progress(len(keys), headline="finding strong components"))
     parts = _parts(graph, context.control)
     # The moves between components are no longer needed.
     del graph

@@ -100,7 +100,7 @@ def by_symmetry(context: ComputeContext, store: RunStore, component: int, kinds:
             with scratch_search(part, store, kind.first) as search:
                 search.exhaust()
                 found.append(_reach(search.store, kind.first, kind))
-        context.tell(Progress(len(found), len(kinds), "kinds of configurations searched from"))
+        context.tell(Progress(len(found), len(kinds), "symmetry classes searched"))
     return _distances(puzzle, component, found)
 
 

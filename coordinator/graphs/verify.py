@@ -78,7 +78,7 @@ class CensusVerifier(Check):
             if self.full or len(mine):
                 keys = self._slabs.keys(range(slab, slab + 1))
                 yield keys if self.full else keys[mine]
-            self.context.tell(Progress(min((slab + 1) * SLAB, size), size, headline="looking at the moves"))
+            self.context.tell(Progress(min((slab + 1) * SLAB, size), size, headline="expanding moves"))
 
     def _check_labels(self) -> None:
         """Check that no move leads out of its component."""

@@ -163,7 +163,7 @@ class Joining:
                 expanded, moves = expanded + sizes[number], moves + int(figures[0])
                 balance = (balance + int(figures[1])) % (1 << 64)
                 self._add(pairs)
-                self._tell("looking at the moves", expanded)
+                self._tell("expanding moves", expanded)
             self._save(expanded=expanded, moves=moves, balance=balance)
         if self._puzzle.undirected and self._done.balance:
             report_wrong_moves(self._session)

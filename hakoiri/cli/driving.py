@@ -127,7 +127,7 @@ def start_run(
         if reuse:
             drive_and_report(where / twin, resources, work.json, work.data, wide=wide)
             return
-        stderr().print(Text(f"run {twin} has done the same and is complete; --reuse takes it instead of a new one"))
+        stderr().print(Text(f"run {twin} did the same and is complete; --reuse uses it instead of a new run"))
     if resources.redis is not None and not queue and not again:
         # Connect before the run is created, so that a missing server leaves nothing behind. An existing run may have
         # nothing left to do.

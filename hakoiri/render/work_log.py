@@ -33,8 +33,8 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _audit(audit: Mapping[str, Any]) -> str:
     wrong = ", ".join(audit["untrusted"])
-    found = f"left out, because they were wrong: {wrong}" if wrong else "no worker was wrong"
-    return f"{counted(audit['chunks'], 'chunks')} made again here; {found}"
+    found = f"excluded because they were wrong: {wrong}" if wrong else "no worker was wrong"
+    return f"{counted(audit['chunks'], 'chunks')} computed again here; {found}"
 
 
 def _slowest(slowest_over_mean: float | None, slowest_layer: Mapping[str, Any] | None, **_: Any) -> str:
@@ -53,5 +53,5 @@ def _kept(host: Mapping[str, Any]) -> str:
 def _chunks(host: Mapping[str, Any]) -> str:
     done = ", ".join(f"{number:,} {task}" for task, number in host["chunks"].items())
     if host["host"] is None:
-        return f"{done} by this process, for want of workers"
+        return f"{done} by this process, without workers"
     return f"{done} by {counted(host['workers'], 'workers')} of {host['host']}"

@@ -50,7 +50,7 @@ class Recorder(SilentObserver):
     def progress(self, progress: Progress) -> None:
         """Keep the layers by depth, the configurations whose moves are looked at, and whatever has another unit."""
         layer = re.fullmatch(r"layer (\d+)(: .* new)?.*", progress.headline)
-        passing = progress.unit in ("", "configurations") and progress.headline != "looking at the moves"
+        passing = progress.unit in ("", "configurations") and progress.headline != "expanding moves"
         if not layer[2] if layer else passing:
             return
         name, done = ("layer", int(layer[1])) if layer else (progress.unit, progress.done)

@@ -33,7 +33,7 @@ def test_sessions_are_counted_together() -> None:
         "2 layers of 3,000 configurations by hosts",
     ]
     assert facts["chunks"].splitlines() == [
-        "1 solve by this process, for want of workers",
+        "1 solve by this process, without workers",
         "4 forest by 2 workers of a",
     ]
 
@@ -57,7 +57,7 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
             "1 layer of 60,000 configurations here, cheaper so",
         ]
         assert facts["chunks"] == "18 gather by 2 workers of a"
-        assert facts["audit"] == "3 chunks made again here; left out, because they were wrong: b-17"
+        assert facts["audit"] == "3 chunks computed again here; excluded because they were wrong: b-17"
 
 
 def test_threads_of_one_process_are_not_told_of() -> None:

@@ -93,7 +93,7 @@ def test_the_goal_and_dead_ends_are_told() -> None:
     assert (board.solved, board.message) == (False, "")
     pegs = game("peg-solitaire", "##...##/##...##/......./...**../......./##...##/##...##")
     pegs.press("a")
-    assert pegs.message == "no move leads on from here"
+    assert pegs.message == "no moves from here"
     pegs.press(Press.TAKE)
     pegs.press(Press.NEXT)
     assert len(pegs.path) == 2
@@ -112,4 +112,4 @@ def test_whatever_was_done_is_undone(puzzle: str) -> None:
         board.press(Press.UNDO)
     assert (board.here, board.moves) == (board.puzzle.start, [])
     board.press(Press.UNDO)
-    assert board.message == "this is where you began"
+    assert board.message == "this is the start"

@@ -72,7 +72,7 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
         ("distance {explored} ABBC/ABBC/DEEF/DGHF/.IJ.", [f"2 moves from {START} to ABBC/ABBC/DEEF/DGHF/.IJ."]),
         ("path {explored}", ["0 start", "116 moves"]),
         (f"show {KEY}", [f"configuration {START}", f"key {KEY}", "goal no", "moves G down, H down, I right, J left"]),
-        ("verify {explored}", ["sound: checked 168 layers", " (a sample, --seed ", "; --full looks at all)"]),
+        ("verify {explored}", ["sound: checked 168 layers", " (a sample, --seed ", "; --full checks all)"]),
         ("verify {counted}", ["sound: checked 1 layer, ", " components (a sample, --seed "]),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_path_becomes_a_film(ending: str, finished: FinishedRuns, tmp_path: Pa
     target = tmp_path / f"path.{ending}"
     line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ. --film")
     done = finished.hakoiri.here(*line, str(target))
-    assert (done.stdout, done.stderr) == ("2 moves\n", f"drawn into {target}\n")
+    assert (done.stdout, done.stderr) == ("2 moves\n", f"written to {target}\n")
     begin = {"gif": b"GIF89a", "svg": b"<svg ", "html": b"<!DOCTYPE html>"}[ending]
     assert target.read_bytes().startswith(begin)
     if ending != "gif":
@@ -191,7 +191,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
 
 def test_a_whole_space_is_plotted_without_a_warning(finished: FinishedRuns, tmp_path: Path) -> None:
     target = tmp_path / "layers.png"
-    assert finished.hakoiri("layers", finished.counted["run"], "--plot", str(target)).stderr == f"drawn into {target}\n"
+    assert finished.hakoiri("layers", finished.counted["run"], "--plot", str(target)).stderr == f"written to {target}\n"
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

@@ -39,7 +39,7 @@ def test_goal_distances_are_named_and_go_with_their_run(hakoiri: Hakoiri) -> Non
     with patch.object(sys, "stdin") as stdin, patch.object(typer, "confirm") as confirm:
         stdin.isatty.return_value = True
         hakoiri.here("delete", run, distances)
-    assert confirm.call_args.args[0] == f"delete {run}, {distances} and all that was found?"
+    assert confirm.call_args.args[0] == f"delete {run}, {distances} and all results?"
     assert list(hakoiri.data.iterdir()) == []
 
 

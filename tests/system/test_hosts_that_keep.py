@@ -199,7 +199,7 @@ def test_what_a_host_keeps_that_is_away_is_said_with_its_name(hakoiri: Hakoiri, 
     collecting = hakoiri.start("collect", run, "--redis", hosts.url)
     collecting.wait_for(f"waiting for {name}")
     collecting.send(signal.SIGINT)
-    assert "goes on from there" in collecting.finish().stderr
+    assert "run the same command again to continue" in collecting.finish().stderr
     hosts.start(1)
     assert_comes_home(hakoiri, hosts, run)
 

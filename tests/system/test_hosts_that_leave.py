@@ -73,7 +73,7 @@ def test_a_host_is_drained_in_the_midst_of_a_run_and_after_it(hakoiri: Hakoiri, 
     assert not list(hosts.store(2).glob("run-*"))
     assert (finished.code, keepers(hakoiri)) == (0, sorted(names[:2])), finished
     told = hakoiri.here("drain", names[0], "--redis", hosts.url).stdout
-    assert f"{names[0]} keeps nothing of 1 run; it may be stopped" in told
+    assert f"{names[0]} keeps nothing of 1 run; you can stop it" in told
     assert keepers(hakoiri) == [names[1]]
     assert not list(hosts.store(0).glob("run-*"))
     refused = hakoiri("drain", names[1], "--redis", hosts.url, check=False)

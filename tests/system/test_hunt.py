@@ -44,7 +44,7 @@ def test_a_hunt_prints_its_records_and_a_certificate_that_verify_derives_again(h
     flat = " ".join(printed.stdout.split())
     assert f"most moves {certificate['figures']['moves']}" in flat
     assert certificate["deal"].replace("/", " ") in flat
-    assert f"derive it again with: hakoiri verify {target}" in printed.stderr
+    assert f"verify it with: hakoiri verify {target}" in printed.stderr
     found = hakoiri.ask(*SMALL, "--maximise", "moves")
     assert found["best"]["figures"] == certificate["figures"]
     assert found["legs"] == 4

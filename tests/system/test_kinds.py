@@ -94,7 +94,7 @@ def test_what_is_stored_of_a_run_that_is_not_complete_is_not_called_the_run(hako
     for status, reason, said in cases:
         with RunStore(run, writable=True) as store:
             store.commit(store.state.become(status, reason))
-        assert hakoiri.here("verify", run.name).stdout == f"what is stored is sound: checked nothing\n{said}"
+        assert hakoiri.here("verify", run.name).stdout == f"the stored part is sound: checked nothing\n{said}"
         verified = hakoiri.ask("verify", run.name)
         assert (verified["ok"], verified["complete"]) == (True, False)
 

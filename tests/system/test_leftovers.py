@@ -57,7 +57,7 @@ def test_a_copy_of_a_run_goes_by_the_name_of_its_directory(hakoiri: Hakoiri) -> 
     shutil.copytree(hakoiri.data / "b-first", hakoiri.data / "a-copy")
     listed = hakoiri.ask("runs")["runs"]
     assert [(run["run"], run["made_as"]) for run in listed] == [("b-first", None), ("a-copy", "b-first")]
-    assert "a-copy was made as b-first: it is a copy of it, or was renamed" in hakoiri.here("runs").stderr
+    assert "a-copy was created as b-first: it is a copy, or was renamed" in hakoiri.here("runs").stderr
     assert hakoiri.ask("status", "a-copy")["run"] == "a-copy"
     assert hakoiri.ask("delete", "last", "--yes")["runs"] == ["a-copy"]
     assert [path.name for path in hakoiri.data.iterdir()] == ["b-first"]

@@ -142,7 +142,7 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
     audit = hakoiri("status", "last", "--json").json["work_log"]["audit"]
     assert audit["untrusted"] == [liar]
     assert audit["chunks"] > 10
-    assert f"left out, because they were wrong: {liar}" in hakoiri("status", "last").stdout
+    assert f"excluded because they were wrong: {liar}" in hakoiri("status", "last").stdout
 
 
 @pytest.mark.parametrize(

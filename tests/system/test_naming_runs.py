@@ -44,7 +44,7 @@ TILES = ("run", "tiles", "-o", "rows=2", "-o", "columns=2")
 def test_a_finished_run_of_the_same_is_named_and_taken_where_it_may_be(hakoiri: Hakoiri, finished_before: str) -> None:
     again = hakoiri.here(*TILES, "--json")
     assert again.json["run"] != finished_before
-    assert "run before has done the same and is complete; --reuse takes it" in again.stderr
+    assert "run before did the same and is complete; --reuse uses it" in again.stderr
     hakoiri.here("delete", "last", "--yes")
     taken = hakoiri.here(*TILES, "--reuse", "--json")
     assert (taken.json["run"], taken.json["sessions"], taken.json["configurations"]) == (finished_before, 1, 12)

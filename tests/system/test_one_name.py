@@ -164,7 +164,7 @@ def test_the_diameter_of_a_whole_space_is_that_around_the_usual_start(finished: 
     assert f"start in component {holds}" in flat(hakoiri.here("resume", counted_run).stdout)
     found = hakoiri.ask("diameter", counted_run)
     assert (found["component"], found["diameter"]) == (holds, 190)
-    assert f"component {holds}, that of the usual start" in flat(hakoiri.here("diameter", counted_run).stdout)
+    assert f"component {holds}, with the usual start" in flat(hakoiri.here("diameter", counted_run).stdout)
     other = flat(hakoiri.here("diameter", counted_run, "--component", "0").stdout)
     assert "component 0 size" in other
 

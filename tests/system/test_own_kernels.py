@@ -59,7 +59,7 @@ def test_a_sample_says_that_it_is_one_and_in_full_the_kernel_is_blamed(here: Hak
     assert here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["configurations"] == 1024
     sampled = here.here("verify", "last", "--seed", _OVERLOOKING)
     assert sampled.stdout.startswith("sound: checked ")
-    assert sampled.stdout.endswith(f" successors (a sample, --seed {_OVERLOOKING}; --full looks at all)\n")
+    assert sampled.stdout.endswith(f" successors (a sample, --seed {_OVERLOOKING}; --full checks all)\n")
     found = here.here("verify", "last", "--full", check=False)
     assert found.code == 1
     assert f"({_UNSEEN:#x}) returns " in found.stdout

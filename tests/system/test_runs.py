@@ -75,7 +75,7 @@ def test_runs_are_chosen_by_puzzle_and_status(line: str, listed: str, several: H
     assert [row["run"] for row in several.ask("runs", *line.split())["runs"]] == listed.split()
     printed = several.here("runs", *line.split())
     assert all(name in printed.stdout for name in listed.split())
-    assert listed or printed.stderr == f"none of the 3 runs in {several.data} is such a run\n"
+    assert listed or printed.stderr == f"none of the 3 runs in {several.data} matches\n"
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_the_newest_complete_run_of_each_is_kept(repeated: Hakoiri) -> None:
 def test_nothing_is_pruned_where_nobody_can_be_asked(repeated: Hakoiri) -> None:
     refused = repeated.here("runs", "--prune", check=False)
     assert (refused.code, refused.stdout) == (1, "")
-    assert "first (complete) does the same as second\n" in refused.stderr
-    assert "stopped (cancelled) does the same as second\n" in refused.stderr
+    assert "first (complete) did the same as second\n" in refused.stderr
+    assert "stopped (cancelled) did the same as second\n" in refused.stderr
     assert refused.error == "hakoiri: no terminal to confirm on; add --yes to delete first, stopped"
     assert {"first", "stopped"} < {*names(repeated)}
 
@@ -141,7 +141,7 @@ def test_pruning_asks_on_a_terminal(answer: str, left: bool, repeated: Hakoiri) 
         stdin.isatty.return_value = True
         stdin.readline.return_value = f"{answer}\n"
         done = repeated.here("runs", "--prune", check=False)
-    assert "delete 2 runs and all that was found?" in done.stderr + str(asked.call_args_list)
+    assert "delete 2 runs and all results?" in done.stderr + str(asked.call_args_list)
     assert ("first" in names(repeated)) == left
     assert ("first is deleted" in done.stdout) != left
 
@@ -165,7 +165,7 @@ def test_what_belongs_to_a_run_stays_or_goes_with_it(hakoiri: Hakoiri) -> None:
         hakoiri.ask("run", *SMALL, "--name", name)
         belonging.append(hakoiri.ask("hardest", name)["distances"])
     pruned = hakoiri.here("runs", "--prune", "--yes")
-    assert f"first (complete) does the same as second, and {belonging[0]} with it" in pruned.stderr
+    assert f"first (complete) did the same as second, and {belonging[0]} with it" in pruned.stderr
     assert names(hakoiri) == ["second", belonging[1]]
     assert hakoiri.ask("hardest", "second")["distances"] == belonging[1]
 

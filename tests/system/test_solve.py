@@ -126,14 +126,14 @@ def test_what_is_wrong_is_told_in_one_line(hakoiri: Hakoiri, command: tuple[str,
 def test_a_deal_that_is_not_settled_is_not_called_unsolvable(hakoiri: Hakoiri) -> None:
     (row,) = hakoiri.ask("solve", "gap", CLIMBED, "--cap", "1000")["deals"]
     assert (row["solvable"], row["moves"], row["positions"], row["exhausted"]) == (None, None, 1_000, False)
-    assert "not settled" in hakoiri.here("solve", "gap", CLIMBED, "--cap", "1000", "--strategy", "bfs").stdout
+    assert "undecided" in hakoiri.here("solve", "gap", CLIMBED, "--cap", "1000", "--strategy", "bfs").stdout
 
 
 def test_one_deal_that_is_not_settled_costs_no_answer(hakoiri: Hakoiri, tmp_path: Path) -> None:
     (tmp_path / "deals").write_text("\n".join([CONTEST, CLIMBED, CONTEST]), encoding="utf-8")
     told = hakoiri.here("solve", "gap", str(tmp_path / "deals"), "--cap", "7000", check=False)
     assert (told.code, told.stdout) == (1, "33\n?\n33\n")
-    assert told.error.startswith("hakoiri: 1 of 3 deals not settled after 7,000 positions: number 2; give --cap more")
+    assert told.error.startswith("hakoiri: 1 of 3 deals undecided after 7,000 positions: number 2; raise --cap")
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_boards_are_told_in_a_table_in_json_and_by_component(hakoiri: Hakoiri, t
 def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     printed = hakoiri.here("study", "sizes", "pancakes", "--sizes", "2..4", "--b-files", str(folder))
-    assert "6 tables written into" in printed.stderr
+    assert "6 tables written to" in printed.stderr
     assert (folder / "b-depth.txt").read_text(encoding="utf-8") == "2 1\n3 3\n4 4\n"
     found = hakoiri.ask("study", "sizes", "pancakes", "--sizes", "5")
     assert [sum(row["layers"]) for row in found["rows"]] == [120]

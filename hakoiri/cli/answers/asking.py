@@ -61,7 +61,7 @@ def layers(
             from hakoiri.render.plots import plot_layers
 
             plot_layers(run, plot)
-            stderr().print(f"drawn into {plot}")
+            stderr().print(f"written to {plot}")
     if json:
         print_json({"run": run.name, "layers": rows})
         return
@@ -138,7 +138,7 @@ def solutions(
             from hakoiri.render.pictures.files import write_picture
 
             write_picture(tree.picture(keys[0]), f"{tree.name}: {texts[0]}", svg)
-            stderr().print(Text(f"drawn into {svg}"))
+            stderr().print(Text(f"written to {svg}"))
     if json:
         print_json({"run": run.name, "orbits": orbits, "symmetries": tree.symmetries, "solutions": texts})
         return

@@ -73,11 +73,9 @@ def component_of(name: RunArgument, conf: ConfArgument, *, asking: Asking) -> No
 def _list_weak(run: "Run", limit: int | None) -> None:
     found = run.weak_components(limit)
     stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found]))
-    why = "" if run.is_census else "; all that a search reaches hangs together through its start"
+    why = "" if run.is_census else "; a search from a start has one weak component"
     stdout().print(f"weakly connected{why}", style="dim")
-    stdout().print(
-        f"those whose configurations all lead to each other: hakoiri components {run.name} --strong", style="dim"
-    )
+    stdout().print(f"strong components: hakoiri components {run.name} --strong", style="dim")
 
 
 def _list_strong(run: "Run", limit: int | None, json: bool, resources: "Resources") -> None:
@@ -99,8 +97,8 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
                 "configurations": found.configurations,
                 "weak components": found.weak,
                 "strong components": found.strong,
-                "of one configuration": found.single,
-                "pairs that moves cross": found.between,
+                "with one configuration": found.single,
+                "pairs joined by moves": found.between,
                 "sources": found.sources,
                 "sinks": found.sinks,
             }
@@ -128,9 +126,9 @@ def _print_kinds(found: "StrongComponents") -> None:
     stdout().print(
         rows_table([{"components": count, "size": size, "diameter": apart} for size, apart, count in histogram[:_ROWS]])
     )
-    _print_more(len(histogram) - _ROWS, "kinds", "--json")
+    _print_more(len(histogram) - _ROWS, "rows", "--json")
 
 
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
-        stdout().print(f"and {count:,} {what} more: {how}", style="dim")
+        stdout().print(f"and {count:,} more {what}: {how}", style="dim")

@@ -85,10 +85,10 @@ def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
     from hakoiri.rows.answers import component_row
 
     row, count = component_row(found.record, run.puzzle), found.record.pair_count
-    row |= {name: "not measured: --all does" for name in ("radius", "centre", "periphery") if row[name] is None}
+    row |= {name: "not measured; add --all" for name in ("radius", "centre", "periphery") if row[name] is None}
     if of_start:
-        row["component"] = f"{row['component']}, that of the usual start"
-    row["diametral pairs"] = "not counted: --all does" if count is None else count
+        row["component"] = f"{row['component']}, with the usual start"
+    row["diametral pairs"] = "not counted; add --all" if count is None else count
     if found.eccentricities is not None:
         row["eccentricities"] = _span(found.eccentricities)
     stdout().print(facts(row))
@@ -99,7 +99,7 @@ def _span(eccentricities: dict[int, int]) -> str:
     """Return the range of the eccentricities and the most frequent one."""
     most = max(eccentricities, key=lambda value: eccentricities[value])
     least, greatest = min(eccentricities), max(eccentricities)
-    return f"{least:,} to {greatest:,}, most often {most:,} ({eccentricities[most]:,}); --json has all"
+    return f"{least:,} to {greatest:,}, most often {most:,} ({eccentricities[most]:,}); all with --json"
 
 
 def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
@@ -111,7 +111,7 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
         raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries and are not listed")
     rows = ({"one": one, "other": other} for one, other in (map(run.puzzle.render, ints(pair)) for pair in found.pairs))
     count = write_rows(rows, target)
-    stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))
+    stderr().print(Text(f"{counted(count, 'pairs')} written to {target}"))
 
 
 def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
@@ -156,4 +156,4 @@ def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     more = f", {shown} of {'some' if count is None else f'{count:,}'} pairs" if count != shown else ""
     heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
     write_picture(sheet(rows, heading), ": ".join(heading), target)
-    stderr().print(Text(f"drawn into {target}"))
+    stderr().print(Text(f"written to {target}"))

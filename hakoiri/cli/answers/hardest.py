@@ -58,7 +58,7 @@ def hardest(
             from hakoiri.render.plots import plot_distances
 
             plot_distances(run, found.layers, plot)
-            stderr().print(Text(f"drawn into {plot}"))
+            stderr().print(Text(f"written to {plot}"))
         if search.json:
             from hakoiri.rows.answers import hardest_row
 
@@ -108,8 +108,8 @@ def _print_hardest(run: "Run", found: "Hardest") -> None:
     shown = {
         "farthest": f"{counted(found.distance, 'moves')} from a goal",
         "metric": found.metric,
-        "how many": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
-        "leading to no goal": found.dead or None,
+        "count": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
+        "no goal reachable": found.dead or None,
         "at each distance": command("layers", named(run.store.directory, found.distances)),
     }
     stdout().print(facts(shown))

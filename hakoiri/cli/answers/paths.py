@@ -129,7 +129,7 @@ def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
     from hakoiri.render.pictures.sheet import titled
 
     write_moves(titled(run.puzzle), lambda: run.puzzle.pictures(found.keys), found.moves, target)
-    stderr().print(Text(f"drawn into {target}"))
+    stderr().print(Text(f"written to {target}"))
 
 
 def _ends(target: str, source: str | None) -> tuple[str, str | None]:

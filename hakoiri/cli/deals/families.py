@@ -60,7 +60,7 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
 
     if table is not None:
         count = write_rows(job.rows() or iter(()), table)
-        stderr().print(Text(f"{count:,} components written into {table}"))
+        stderr().print(Text(f"{count:,} components written to {table}"))
     return {}
 
 
@@ -100,7 +100,7 @@ def sizes(
             b_files.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             write_file(b_files / name, text)
-        stderr().print(Text(f"{len(files)} tables written into {b_files}"))
+        stderr().print(Text(f"{len(files)} tables written to {b_files}"))
         return {"b_files": sorted(files)}
 
     start_run(asked, "sizes", work, queue=queue, finish=finish)

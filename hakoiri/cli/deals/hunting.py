@@ -87,5 +87,5 @@ def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control:
         write_certificate(
             certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
         )
-    stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
+    stderr().print(Text(f"verify it with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
     return {"certificate": str(target)}

@@ -103,7 +103,7 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
         from hakoiri.render.pictures.files import write_picture
 
         write_picture(draw_board(board), f"nakuron, {board.size} x {board.size}", plot)
-        stderr().print(Text(f"drawn into {plot}"))
+        stderr().print(Text(f"written to {plot}"))
     if json:
         print_json(row | {"board": board.text()})
         return

@@ -128,4 +128,4 @@ def _write_film(title: str, pictures: "Callable[[], Iterable[Picture]]", moves: 
     from hakoiri.render.pictures.files import write_moves
 
     write_moves(title, pictures, moves, target)
-    stderr().print(Text(f"drawn into {target}"))
+    stderr().print(Text(f"written to {target}"))

@@ -208,8 +208,8 @@ def _answer(row: dict[str, Any]) -> str:
 def _tell_unsettled(numbers: list[int], deals: int, most: int) -> None:
     named = ", ".join(map(str, numbers[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
     stderr().print(
-        f"hakoiri: {len(numbers):,} of {counted(deals, 'deals')} not settled after {most:,} positions: number {named}; "
-        "give --cap more, or 'hakoiri run' them, on disk"
+        f"hakoiri: {len(numbers):,} of {counted(deals, 'deals')} undecided after {most:,} positions: number {named}; "
+        "raise --cap, or use 'hakoiri run', which works on disk"
     )
 
 
@@ -217,7 +217,7 @@ def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
     columns = ["deal", "moves", *(["shortened"] if shorten else []), "positions", "until the goal", "depth", "seconds"]
     listed = table(*columns, numbers=tuple(columns))
     for number, row in enumerate(rows, 1):
-        answer = "not settled" if row["solvable"] is None else _answer(row)
+        answer = "undecided" if row["solvable"] is None else _answer(row)
         until = row["positions_until_goal"]
         cells = [f"{number}", answer, *([f"{row['shortened'] or ''}"] if shorten else [])]
         cells += [f"{row['positions']:,}", "" if until is None else f"{until:,}", f"{row['depth']:,}"]
@@ -225,10 +225,8 @@ def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
     stdout().print(listed)
     for number, row in enumerate(rows, 1):
         if row.get(_TREE):
-            told = (
-                f"deal {number}: the whole tree has about {row['tree']:.3g} positions ± {row['tree_error']:.2g} (Knuth)"
-            )
-            stdout().print(told)
+            size = f"{row[_TREE]:.3g} positions ± {row['tree_error']:.2g}"
+            stdout().print(f"deal {number}: the search tree has about {size} (Knuth)")
     for number, row in enumerate(rows, 1):
         if (show or shorten) and row["solution"]:
             _print_solution(number, row, shorten)

@@ -114,10 +114,10 @@ def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, 
             for deal in deals
         )
         write_csv(texts, study.conventions, csv)
-        stderr().print(Text(f"written into {csv}"))
+        stderr().print(Text(f"written to {csv}"))
     if plot is not None:
         from hakoiri.render.study_plot import plot_study
 
         plot_study(study, found, plot)
-        stderr().print(Text(f"drawn into {plot}"))
+        stderr().print(Text(f"written to {plot}"))
     return {}

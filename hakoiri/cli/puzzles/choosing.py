@@ -123,7 +123,7 @@ def show(
         from hakoiri.render.pictures.files import write_picture
 
         write_picture(picture, f"{rules.name}: {row['configuration']}", plot)
-        stderr().print(Text(f"drawn into {plot}"))
+        stderr().print(Text(f"written to {plot}"))
     if json:
         print_json(row)
         return

@@ -118,7 +118,7 @@ class PlaySession:
         if self.solved:
             self.message = f"goal reached after {counted(len(self.path) - 1, 'moves')}"
         elif not self.choices:
-            self.message = "no move leads on from here"
+            self.message = "no moves from here"
 
     def _words(self, target: "Key") -> str:
         """Return the description of a move; it may depend on the path by the letters of the first board."""
@@ -130,7 +130,7 @@ class PlaySession:
 
     def _undo(self) -> None:
         if len(self.path) == 1:
-            self.message = "this is where you began"
+            self.message = "this is the start"
             return
         self.path.pop()
         self.selected = ""

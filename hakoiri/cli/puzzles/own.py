@@ -41,7 +41,7 @@ def new(
     if json:
         print_json({"file": str(file), "puzzle": f"{file}:{kind}"})
         return
-    stdout().print(Text(f"{file} is written: a puzzle that works, to be changed into yours"), soft_wrap=True)
+    stdout().print(Text(f"{file} is written: a working puzzle for you to change"), soft_wrap=True)
     stdout().print(Text(f"try it after each change: hakoiri try {file}:{kind}", "dim"), soft_wrap=True)
 
 

@@ -56,7 +56,7 @@ def play(
             if game.leaves(key):
                 break
             if key is Press.HINT:
-                console.print(Text("looking for the shortest way", "dim"))
+                console.print(Text("looking for the shortest path", "dim"))
                 game.message = hints.hint(game)
             else:
                 game.press(key)
@@ -131,7 +131,7 @@ class _Hints:
         from hakoiri.coordinator.errors import UnanswerableError
 
         if game.solved:
-            return "you are there"
+            return "this is the goal"
         if game.here not in self._way:
             text = game.puzzle.render(game.here)
             self._look_for_run(game.puzzle, text)

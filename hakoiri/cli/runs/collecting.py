@@ -27,7 +27,7 @@ def collect(
 
     directory = find_run(data_directory(data), name)
     admit(directory, puzzle)
-    with answering(": what is here stays, and the next collect goes on from there") as (control, progress):
+    with answering("; layers that are home stay, run the same command again to continue") as (control, progress):
         kept = [each for each in (directory, *belonging_to(directory)) if keepers_of(each)] or [directory]
         layers = {each.name: collect_run(each, required_redis(redis), control, progress) for each in kept}
     if json:
@@ -53,11 +53,11 @@ def drain(
     url = required_redis(redis)
     kept = runs_kept_by(data_directory(data), host)
     leave_out(host, url, kept)
-    with answering(": what has moved stays so, and the next drain goes on from there") as (control, progress):
+    with answering("; ranges that have moved stay, run the same command again to continue") as (control, progress):
         for directory in kept:
             admit(directory, puzzle)
             drain_run(directory, host, url, control, progress)
     if json:
         print_json({"host": host, "runs": [directory.name for directory in kept]})
     else:
-        stdout().print(Text(f"{host} keeps nothing of {counted(len(kept), 'runs')}; it may be stopped"))
+        stdout().print(Text(f"{host} keeps nothing of {counted(len(kept), 'runs')}; you can stop it"))

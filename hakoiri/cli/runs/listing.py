@@ -87,7 +87,7 @@ def runs(
     elif found:
         _print_list(found, where)
     elif there:
-        stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} is such a run"))
+        stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} matches"))
     else:
         stderr().print(Text(f"no runs in {where}; make one with: hakoiri run klotski"))
 
@@ -98,7 +98,7 @@ def _print_list(found: "list[RunStatus]", where: Path) -> None:
         stderr().print(Text(fault, "red"))
     for status in found:
         if status.made_as:
-            stderr().print(Text(f"{status.run} was made as {status.made_as}: it is a copy of it, or was renamed"))
+            stderr().print(Text(f"{status.run} was created as {status.made_as}: it is a copy, or was renamed"))
     if not all(status.served for status in found):
         stderr().print(Text(no_coordinator(where)))
 
@@ -153,13 +153,13 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
     repeated = [each for each in repeated_runs(where) if wanted(each.found)]
     for each in repeated:
         belonging = "".join(f", and {name} with it" for name in each.belonging)
-        stderr().print(Text(f"{each.found.run} ({each.found.status}) does the same as {each.kept}{belonging}"))
+        stderr().print(Text(f"{each.found.run} ({each.found.status}) did the same as {each.kept}{belonging}"))
     if repeated and not yes:
         if not sys.stdin.isatty():
             names = ", ".join(each.found.run for each in repeated)
             raise RunError(f"no terminal to confirm on; add --yes to delete {names}")
         number = sum(1 + len(each.belonging) for each in repeated)
-        typer.confirm(f"delete {counted(number, 'runs')} and all that was found?", abort=True, err=True)
+        typer.confirm(f"delete {counted(number, 'runs')} and all results?", abort=True, err=True)
     deleted = [name for each in repeated for name in _deleted(where, each)]
     if json:
         print_json({"runs": deleted, "status": "deleted"})

@@ -108,7 +108,7 @@ def delete(
             raise RunError(f"no terminal to confirm on; add --yes to delete {', '.join(directories)}")
         hanging = [other.name for directory in directories.values() for other in belonging_to(directory)]
         named = ", ".join(dict.fromkeys([*directories, *hanging]))
-        typer.confirm(f"delete {named} and all that was found?", abort=True, err=True)
+        typer.confirm(f"delete {named} and all results?", abort=True, err=True)
     deleted: list[str] = []
     for directory in directories.values():
         # A run may have been deleted with its base run.

@@ -89,9 +89,9 @@ def _outcome(report: "Report") -> str:
     nothing = "nothing" if report.state else "nothing, for it cannot be opened"
     said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
     if report.sampled:
-        said += f" (a sample, --seed {report.seed}; --full looks at all)"
+        said += f" (a sample, --seed {report.seed}; --full checks all)"
     if not report.ok or report.complete or report.state is None:
         return said
     how = "has failed" if report.state.status == "failed" else "is not complete"
     reason = worded(report.state.reason, report.state.hints)
-    return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"
+    return f"the stored part is {said}\nthe run {how}{': ' if reason else ''}{reason}"

@@ -69,7 +69,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/"
         stdout().print(f"{address}?token={token}" if token and not given else address, soft_wrap=True)
-        stderr().print(f"runs in {where}; Ctrl-C ends it")
+        stderr().print(f"runs in {where}; press Ctrl-C to stop")
         threads = ["--threads"] if settings.redis is None else []
         most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
         driver = [] if no_drive else ["coordinator", "--data", str(where), *most, *threads]
