@@ -332,7 +332,7 @@ class Quotient(Puzzle):
 
 
 class Reversible(Puzzle):
-    """A directed puzzle with moves backwards: `retract` is to `predecessors` as `expand` is to `successors`.
+    """A directed puzzle with moves backwards: `unmove` is to `predecessors` as `expand` is to `successors`.
 
     Predecessors are all configurations with a move to the key, even if no start reaches them.
     """
@@ -341,9 +341,9 @@ class Reversible(Puzzle):
     most_predecessors: int
 
     @abstractmethod
-    def retract(self, keys: Keys) -> Expansion:
+    def unmove(self, keys: Keys) -> Expansion:
         """Return all predecessors of a batch: those of its first key, then of its second, and so on."""
 
     @abstractmethod
     def predecessors(self, key: Key) -> list[Key]:
-        """The predecessors of one key in plain Python: the reference for `retract`."""
+        """The predecessors of one key in plain Python: the reference for `unmove`."""

@@ -60,8 +60,8 @@ class _Avoiding(Puzzle):
     def expand(self, keys: Keys) -> Expansion:
         return self._kept(super().expand(keys))
 
-    def retract(self, keys: Keys) -> Expansion:
-        return self._kept(super().retract(keys))  # type: ignore[misc]
+    def unmove(self, keys: Keys) -> Expansion:
+        return self._kept(super().unmove(keys))  # type: ignore[misc]
 
     def successors(self, key: Key) -> list[Key]:
         return self._kept_among(super().successors(key))  # type: ignore[safe-super]
@@ -107,12 +107,12 @@ class Backwards(Reversible):
         return self._start
 
     def expand(self, keys: Keys) -> Expansion:
-        return self._base.retract(keys)
+        return self._base.unmove(keys)
 
     def successors(self, key: Key) -> list[Key]:
         return self._base.predecessors(key)
 
-    def retract(self, keys: Keys) -> Expansion:
+    def unmove(self, keys: Keys) -> Expansion:
         return self._base.expand(keys)
 
     def predecessors(self, key: Key) -> list[Key]:

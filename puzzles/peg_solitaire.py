@@ -100,7 +100,7 @@ class PegSolitaire(Reversible):
     def expand(self, keys: Keys) -> Expansion:
         return self._jumped(keys, holes=0)
 
-    def retract(self, keys: Keys) -> Expansion:
+    def unmove(self, keys: Keys) -> Expansion:
         """A jump backwards is a jump of holes."""
         return self._jumped(keys, holes=_FULL)
 

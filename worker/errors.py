@@ -4,7 +4,7 @@ WorkerError (HakoiriError)
 ├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
 ├── RedisRefusedError (PermissionError)      wrong or missing password, or a command it does not allow
 ├── PayloadError (ValueError)                bytes from Redis that are not what a task takes or gives
-│   └── DepotLostError                       a data Redis does not answer
+│   └── DataRedisLostError                       a data Redis does not answer
 └── TaskError                                a task raised: a mistake in a puzzle, or too little memory
 """
 
@@ -34,7 +34,7 @@ class PayloadError(WorkerError, ValueError):
     """A payload is damaged, or was not made by Hakoiri."""
 
 
-class DepotLostError(PayloadError):
+class DataRedisLostError(PayloadError):
     """A data Redis is unknown or does not answer: its contents must be computed again."""
 
 

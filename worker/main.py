@@ -28,7 +28,7 @@ from hakoiri.worker.transport.connection import (
     start_heartbeat,
     worker_name,
 )
-from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
+from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, OwnDataRedis
 from hakoiri.worker.transport.names import HOSTS, witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
@@ -68,9 +68,9 @@ def _work() -> None:
     if host is None:
         start_heartbeat(worker.name, connect(url), parent)
     else:
-        depot, beats = OwnDepot(own), connect(url, witness_name(own) if own else None)
+        data_redis, beats = OwnDataRedis(own), connect(url, witness_name(own) if own else None)
         forget_draining(connection, host.name)
-        start_heartbeat(worker.name, beats, parent, lambda: host.beat(depot()), HOSTS)
+        start_heartbeat(worker.name, beats, parent, lambda: host.beat(data_redis()), HOSTS)
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)

@@ -39,15 +39,15 @@ Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 _Made = TypeVar("_Made")
 
 
-def sift_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+def filter_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys], shared [the table of a partition] -> [the goals among them by key range, the end of each range]."""
     (keys,) = chunk
     (table,) = shared
     return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table)
 
 
-def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table, increasing targets] -> those with a successor in the targets, as in `sift_goals`."""
+def filter_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table, increasing targets] -> those with a successor in the targets, as in `filter_goals`."""
     (keys,) = chunk
     table, targets = shared
     if not len(keys):
@@ -58,13 +58,13 @@ def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return scatter(keys[leading], table)
 
 
-def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table, a filter] -> their predecessors that pass it, as in `sift_goals`."""
+def filter_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table, a filter] -> their predecessors that pass it, as in `filter_goals`."""
     if not isinstance(puzzle, Reversible):
         raise TaskError(f"{puzzle.name} has no backward moves")
     (keys,) = chunk
     table, words = shared
-    before = puzzle.retract(keys).successors
+    before = puzzle.unmove(keys).successors
     return scatter(before[may_hold(words, before)], table)
 
 
@@ -176,14 +176,14 @@ _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
-    "before": sift_before,
+    "before": filter_before,
     "derive": derive,
     "diameters": diameters,
     "eccentricities": eccentricities,
     "forest": forest,
-    "goals": sift_goals,
+    "goals": filter_goals,
     "hunt": hunt,
-    "leading": sift_leading,
+    "leading": filter_leading,
     "look": look,
     "member": member,
     "move": move,

@@ -46,7 +46,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     """Load the kernels of any run, study or optimisation of `puzzle` into this process, or compile them."""
     load_host_kernels(puzzle)
     load_graph_kernels(puzzle)
-    load_retracting_kernels(puzzle)
+    load_unmove_kernels(puzzle)
     load_layout_kernels()
     load_solving_kernels(puzzle)
     load_walking_kernels(puzzle)
@@ -145,14 +145,14 @@ def load_strong_kernels(puzzle: Puzzle) -> None:
     DirectedBounds(inner, transposed(inner)).look_from(0)
 
 
-def load_retracting_kernels(puzzle: Puzzle) -> None:
+def load_unmove_kernels(puzzle: Puzzle) -> None:
     """Load the kernels for moves backwards, if a directed puzzle supports them."""
     if isinstance(puzzle, Reversible):
         keys = puzzle.keys([puzzle.start])
         scatter(keys, partition_by(keys, 1).table)
         words = empty_filter(1, 8)
         add(words, keys)
-        may_hold(words, puzzle.retract(keys).successors)
+        may_hold(words, puzzle.unmove(keys).successors)
 
 
 def load_layout_kernels() -> None:
@@ -212,7 +212,7 @@ def kernels_of(task: str) -> Loader:
 
 #: The tasks that call other kernels than a search by layers.
 _LOADERS: dict[str, Loader] = {
-    "before": load_retracting_kernels,
+    "before": load_unmove_kernels,
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,
     "forest": load_edge_kernels,

@@ -30,7 +30,7 @@ from hakoiri.worker.hosts.requests import HostMerged, HostRequest, as_array, rea
 from hakoiri.worker.hosts.wire import pack_message, unpack_message
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import HostBeat, without_password
-from hakoiri.worker.transport.depots import open_depot
+from hakoiri.worker.transport.data_redis_pool import open_data_redis
 from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.transport.rq_worker import TaskJob
@@ -125,7 +125,7 @@ def _beats(chance: random.Random) -> None:
         raise TaskError("this is no beat of a host")
     # Without its colon nobody can know it for one.
     assert ":secret" not in without_password(beat.url), "a password is told"
-    open_depot(beat.url).close()
+    open_data_redis(beat.url).close()
 
 
 def _harm(arrays: list[Any], chance: random.Random) -> None:

@@ -20,7 +20,7 @@ from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.depots import MAIN, depot_number
+from hakoiri.worker.transport.data_redis_pool import MAIN, data_redis_number
 
 
 class Keepers:
@@ -57,10 +57,10 @@ class Keepers:
         manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self.away(away)
-        depots = [depot_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
+        data_redis = [data_redis_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
         request = HostRequest(
-            manifest, range_map.hosts, 0, depots, range_map.partition, range_map.owners, depth, memory=self.pool.memory,
-            copies=range_map.copies, base=base,
+            manifest, range_map.hosts, 0, data_redis, range_map.partition, range_map.owners, depth,
+            memory=self.pool.memory, copies=range_map.copies, base=base,
         )  # fmt: skip
         asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
         requests = {

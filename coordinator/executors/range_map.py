@@ -116,7 +116,7 @@ class RangeMap:
         """Return whether the fullest host has too much if the ranges have these sizes."""
         return max(self._loads(sizes)) * len(self.hosts) > _UNEVEN * sum(sizes)
 
-    def evened(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
+    def balanced(self, sizes: Sequence[float], stored: Sequence[float]) -> list[int]:
         """Return for each range the number of the host that takes it over, or -1, so that hosts have as many keys.
 
         `sizes` are those of the ranges in the last layer, `stored` those in all layers, which move with it. If the

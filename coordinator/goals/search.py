@@ -124,14 +124,14 @@ class GoalSearch(LayeredSearch):
             return HeldLayer([])
         if self._hosting is not None:
             return super()._next(current)
-        retracts = self._retracts
-        if not (retracts and self._few_passes) and (backwards := self._known_backwards()) is not None:
+        unmoves = self._unmoves
+        if not (unmoves and self._few_passes) and (backwards := self._known_backwards()) is not None:
             keys = next(backwards, self.store.layout.empty(0))
             if len(keys):
                 self._add_small(keys)
             return HeldLayer([keys])
         known = [current, *self._older.layers()]
-        if retracts:
+        if unmoves:
             return self._led_from(current, known)
         leading = Filter("leading", current)
         return self._made_by(FilterStep(self._session, self.state.depth + 1, self._run, leading, known, self._pace))
@@ -142,7 +142,7 @@ class GoalSearch(LayeredSearch):
         return self.store.layout.words == 1 and len(self._base.layer_records()) <= _MOST_PASSES
 
     @property
-    def _retracts(self) -> bool:
+    def _unmoves(self) -> bool:
         """Return whether to use the puzzle's own moves backwards; not for the rest of a layer begun without them."""
         begun = self.store.read_partial()
         return isinstance(self.puzzle, Reversible) and not (begun and begun["part"])
@@ -170,7 +170,7 @@ class GoalSearch(LayeredSearch):
                 self._older = Previous(None)
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False
-                others = "its own moves backwards are made" if self._retracts else "all that is left is looked at"
+                others = "its own moves backwards are made" if self._unmoves else "all that is left is looked at"
                 said = f"{error}; so {others} for each distance"
                 self._session.observer.note(said, *error.hints)
         return self._backwards

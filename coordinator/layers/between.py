@@ -32,7 +32,7 @@ def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
     """Return the function for the predecessors of a batch, if any; in an undirected puzzle they are the successors."""
     if puzzle.undirected:
         return puzzle.expand
-    return puzzle.retract if isinstance(puzzle, Reversible) else None
+    return puzzle.unmove if isinstance(puzzle, Reversible) else None
 
 
 def levels_back(context: ComputeContext, store: RunStore, ends: Keys, depth: Depth, one: bool = False) -> list[Keys]:

@@ -228,7 +228,7 @@ class LayersVerifier(Check):
     def _before(self, depth: Depth, keys: Keys) -> Iterator[Keys]:
         """Yield the keys of the layer before, first those that moves backwards lead to from `keys`."""
         if isinstance(self.puzzle, Reversible):
-            near = merge([self.puzzle.retract(keys).successors], [])
+            near = merge([self.puzzle.unmove(keys).successors], [])
             yield near[self.store.contains(depth - 1, near)]
         yield from self.store.blocks(depth - 1)
 

@@ -213,7 +213,7 @@ def run_filter(run: StoredRun, shares: Shares) -> Words:
 
 def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer], shares: Shares) -> Keys:
     """The same at once, and here; `current` is the layer before."""
-    before = puzzle.retract(all_keys(current)).successors
+    before = puzzle.unmove(all_keys(current)).successors
     keys = merge([before[may_hold(run_filter(run, shares), before)]], [])
     for layer in known:
         keys = layer.exclude_from(keys)

@@ -17,8 +17,8 @@ from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Ho
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.balancing import Balancing
 from hakoiri.coordinator.steps.base import MovedError, require_base
-from hakoiri.coordinator.steps.evening import Evening
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.moving import Moving
 from hakoiri.puzzles.errors import Hint, counted
@@ -59,7 +59,7 @@ class Hosting:
     def __init__(self, session: Session, keepers: Keepers) -> None:
         self._session, self._store, self._keepers = session, session.store, keepers
         self._moving = Moving(session.store, keepers, session.observer.note)
-        self._evening = Evening(session.store, keepers, self._moving)
+        self._balancing = Balancing(session.store, keepers, self._moving)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
@@ -147,7 +147,7 @@ class Hosting:
             if monotonic() > self._looked + _LOOK_SECONDS:
                 self._let_come_and_go()
                 self._looked = monotonic()
-            self._evening.even_out()
+            self._balancing.balance()
         work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
@@ -156,7 +156,7 @@ class Hosting:
             self._moving.copy_layer(depth)
             self._store.stage_layer(record)
         self._note(depth, told, merged)
-        self._evening.weigh(told, merged)
+        self._balancing.weigh(told, merged)
         return record
 
     def _let_come_and_go(self) -> None:
@@ -170,7 +170,7 @@ class Hosting:
                 self._moving.drain(host, joining)
         joining = [host for host in joining if host not in self._keepers.range_map.hosts]
         if joining and (self._seconds > _LEAST_SECONDS or NOBODY in range_map.copies):
-            self._evening.cut_for(len(self._keepers.range_map.hosts) + len(joining))
+            self._balancing.cut_for(len(self._keepers.range_map.hosts) + len(joining))
             self._moving.admit(joining)
 
     def _made(

@@ -97,7 +97,7 @@ class Moving:
             self.settle()
         return there
 
-    def even_out(self, targets: list[int]) -> None:
+    def balance(self, targets: list[int]) -> None:
         """Have ranges move to these hosts of the run."""
         moved = [number for number, target in enumerate(targets) if target != NOBODY]
         self._note(f"moving {_ranges(moved)} to hosts that have less to do")

@@ -147,7 +147,7 @@ class Solitaire(Dealt, Reversible):
     def expand(self, keys: Keys) -> Expansion:
         return self._moved(keys, self.most_successors, back=False)
 
-    def retract(self, keys: Keys) -> Expansion:
+    def unmove(self, keys: Keys) -> Expansion:
         return self._moved(keys, self.most_predecessors, back=True)
 
     def _moved(self, keys: Keys, most: int, back: bool) -> Expansion:

@@ -374,7 +374,7 @@ def test_who_has_left_drops_its_part_when_it_is_back(
 def test_ranges_move_until_no_host_has_much_more_than_others(hosts: int, sizes: list[int], random: Random) -> None:
     names, owners = [f"host-{number}" for number in range(hosts)], [random.randrange(hosts) for _ in sizes]
     before = RangeMap(names, b"", owners)
-    targets = before.evened(sizes, [random.randrange(10) for _ in sizes])
+    targets = before.balanced(sizes, [random.randrange(10) for _ in sizes])
     after = before.moved(targets).owners
 
     def fullest(of: list[int]) -> int:

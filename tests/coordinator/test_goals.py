@@ -260,7 +260,7 @@ def test_moves_backwards_may_be_interrupted_at_any_check(
         with monkeypatch.context() as patch:
             if not begun:
                 # As an older program does it, until a layer is begun so.
-                patch.setattr(GoalSearch, "_retracts", False)
+                patch.setattr(GoalSearch, "_unmoves", False)
             status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
         with RunStore(directory) as store:
             begun = begun or (store.state.depth > 0 and store.read_partial() is not None)

@@ -35,7 +35,7 @@ def test_moves_lead_back_to_where_they_came_from(which: str) -> None:
         before = puzzle.predecessors(key)
         assert all(key in puzzle.successors(each) for each in before)
         assert len(before) <= puzzle.most_predecessors
-    found, counts = puzzle.retract(puzzle.keys(keys))
+    found, counts = puzzle.unmove(puzzle.keys(keys))
     parts = np.split(found, np.cumsum(counts)[:-1])
     assert [ints(sort_keys(part)) for part in parts] == [sorted(puzzle.predecessors(key)) for key in keys]
 

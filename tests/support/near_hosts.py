@@ -23,7 +23,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import evening, hosted
+from hakoiri.coordinator.steps import balancing, hosted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
@@ -35,7 +35,7 @@ from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import MANNERS, assert_as_expected
@@ -111,7 +111,7 @@ class NearHosts(HostPool):
 
     def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
         """The answer of one host to a request of some session."""
-        return self._hosts[name].perform(task, self.puzzle, session, arrays, Depots(self._server.client))
+        return self._hosts[name].perform(task, self.puzzle, session, arrays, DataRedisPool(self._server.client))
 
     def restart(self, name: str) -> None:
         """Have a host begin anew on its directory, where only what is durable counts: the end of no file is."""
@@ -165,7 +165,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)
         # No range moves because the machine is busy.
-        monkeypatch.setattr(evening, "_MOVE_SECONDS", 1e9)
+        monkeypatch.setattr(balancing, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
         for module in (collect, opening, verify):
             monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found))
@@ -183,9 +183,9 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
 def always_even(monkeypatch: pytest.MonkeyPatch, parts: int = 8) -> None:
     """Have ranges cut and moved before each layer, however little that brings; cut where there are so many parts."""
     for name in ("_MOVE_SECONDS", "_LAYER_SECONDS", "_PATIENCE"):
-        monkeypatch.setattr(evening, name, 0.0)
-    monkeypatch.setattr(evening, "_MOVED_BYTES", 1 << 60)
-    monkeypatch.setattr(evening, "_waited", lambda answers: 1.0)
+        monkeypatch.setattr(balancing, name, 0.0)
+    monkeypatch.setattr(balancing, "_MOVED_BYTES", 1 << 60)
+    monkeypatch.setattr(balancing, "_waited", lambda answers: 1.0)
     for name, value in (("_UNEVEN", 1.0), ("_EVEN", 1.0), ("_PARTS", parts)):
         monkeypatch.setattr(range_map, name, value)
 

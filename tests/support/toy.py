@@ -73,7 +73,7 @@ class TwoWayToy(Toy, Reversible):
 
     most_predecessors = 240
 
-    def retract(self, keys: Keys) -> Expansion:
+    def unmove(self, keys: Keys) -> Expansion:
         found = [self.predecessors(key) for key in ints(keys)]
         counts = np.array([len(before) for before in found], dtype=np.uint16)
         return Expansion(self.keys([key for before in found for key in before]), counts)

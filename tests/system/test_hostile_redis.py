@@ -15,10 +15,16 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
-from hakoiri.worker.errors import DepotLostError, PayloadError
-from hakoiri.worker.transport import depots, values
+from hakoiri.worker.errors import DataRedisLostError, PayloadError
+from hakoiri.worker.transport import data_redis_pool, values
 from hakoiri.worker.transport.connection import connect, get_bytes, get_popped
-from hakoiri.worker.transport.depots import DATA_NETWORKS, Depots, depot_number, open_depot, require_networks
+from hakoiri.worker.transport.data_redis_pool import (
+    DATA_NETWORKS,
+    DataRedisPool,
+    data_redis_number,
+    open_data_redis,
+    require_networks,
+)
 from hakoiri.worker.transport.messages import MsgpackSerializer
 from hakoiri.worker.transport.names import QUEUE, WORKERS, worker_key
 from hakoiri.worker.transport.rq_worker import TaskJob
@@ -32,24 +38,24 @@ MEGABYTE = 1 << 20
 Call = Callable[[redis.Redis], object]
 
 
-def depots_of(url: str) -> Depots:
+def data_pools_of(url: str) -> DataRedisPool:
     """Those of a process whose Redis says that a host has a data Redis at a URL, and shows it."""
-    return Depots(cast(redis.Redis, Told(url)))
+    return DataRedisPool(cast(redis.Redis, Told(url)))
 
 
 # A forged data Redis
 
 
-def get(depot: redis.Redis) -> object:
-    return get_bytes(depot, "x")
+def get(connection: redis.Redis) -> object:
+    return get_bytes(connection, "x")
 
 
-def pop(depot: redis.Redis) -> object:
-    return get_popped(depot, "x", 0.1)
+def pop(connection: redis.Redis) -> object:
+    return get_popped(connection, "x", 0.1)
 
 
-def expire(depot: redis.Redis) -> object:
-    with depot.pipeline(transaction=False) as pipeline:
+def expire(connection: redis.Redis) -> object:
+    with connection.pipeline(transaction=False) as pipeline:
         pipeline.expire("x", 9)
         return pipeline.execute()
 
@@ -79,34 +85,37 @@ def test_whatever_a_data_redis_says_is_lost(wrong: str) -> None:
     """And nothing else: no other exception, no memory, no time."""
     call, saying = SAYINGS[wrong]
     with HostileRedis(lambda _: saying) as hostile:
-        there, before = depots_of(hostile.url), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        there, before = data_pools_of(hostile.url), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for words in ("does not answer", "did not answer a moment ago"):
-            with pytest.raises(DepotLostError, match=words), there.reach(depot_number(hostile.url)) as depot:
-                call(depot)
+            with (
+                pytest.raises(DataRedisLostError, match=words),
+                there.reach(data_redis_number(hostile.url)) as connection,
+            ):
+                call(connection)
         assert hostile.callers == 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000, "memory is taken, in kB"
 
 
 def test_a_data_redis_that_drips_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes in time, and the value never does; the time grows with what is there."""
-    monkeypatch.setattr(depots, "_ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(data_redis_pool, "_ANSWER_SECONDS", 0.0)
     monkeypatch.setattr(values, "_LEAST_PACE", 1e9)
     with HostileRedis(lambda _: b"$3\r\nabc\r\n") as hostile:
-        there = depots_of(hostile.url)
+        there = data_pools_of(hostile.url)
         with (
-            pytest.raises(DepotLostError, match="does not answer"),
-            there.reach(depot_number(hostile.url), 3) as depot,
+            pytest.raises(DataRedisLostError, match="does not answer"),
+            there.reach(data_redis_number(hostile.url), 3) as connection,
         ):
-            depot.get("x")
+            connection.get("x")
 
 
 def test_what_was_asked_for_is_given() -> None:
     value = bytes(3 * MEGABYTE)
     with (
         HostileRedis(lambda _: b"$%d\r\n%b\r\n" % (len(value), value)) as friendly,
-        depots_of(friendly.url).reach(depot_number(friendly.url), len(value)) as depot,
+        data_pools_of(friendly.url).reach(data_redis_number(friendly.url), len(value)) as connection,
     ):
-        assert get(depot) == value
+        assert get(connection) == value
 
 
 # Addresses
@@ -115,8 +124,8 @@ def test_what_was_asked_for_is_given() -> None:
 def reached(main: Told, url: str) -> bool:
     """Return whether this process would connect to a data Redis."""
     try:
-        return bool(Depots(cast(redis.Redis, main))._open(depot_number(url)))
-    except DepotLostError:
+        return bool(DataRedisPool(cast(redis.Redis, main))._open(data_redis_number(url)))
+    except DataRedisLostError:
         return False
 
 
@@ -180,7 +189,7 @@ def test_networks_that_are_none_are_refused(allowed: str) -> None:
 )  # fmt: skip
 def test_an_address_with_lines_of_its_own_is_refused(url: str) -> None:
     with pytest.raises(PayloadError, match="the URL of a data Redis is malformed"):
-        open_depot(url)
+        open_data_redis(url)
 
 
 # Jobs, registries, heartbeats

@@ -16,7 +16,7 @@ from hakoiri.worker.hosts import mail
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport import data_redis
 from hakoiri.worker.transport.connection import living_hosts
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import inbox_key
 from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.process_setup import set_clock, stand_still_after_layer
@@ -140,7 +140,7 @@ def test_a_message_waits_while_the_data_redis_of_its_receiver_is_full(redis_serv
     request = HostRequest({"run": "a", "layout": "u32"}, ["x"], 0, [0], b"", [0], 1)
     client.set("other", bytes(1_000_000))
     client.config_set("maxmemory", client.info("memory")["used_memory"] - 500_000)
-    sender = Thread(target=mail.Mail(Depots(client), request, "s").send, args=(0, b"message"), daemon=True)
+    sender = Thread(target=mail.Mail(DataRedisPool(client), request, "s").send, args=(0, b"message"), daemon=True)
     sender.start()
     # Refused and tried again.
     wait_until(lambda: client.info("errorstats").get("errorstat_OOM", {"count": 0})["count"] > 1)

@@ -15,7 +15,7 @@ import redis
 
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback
-from hakoiri.worker.transport.depots import open_depot
+from hakoiri.worker.transport.data_redis_pool import open_data_redis
 from tests.support.commands import wait_until
 from tests.support.forking import SERVER
 
@@ -112,7 +112,7 @@ def test_what_hinders_it_is_told_in_one_line(server: DataRedis, monkeypatch: pyt
 def test_only_plain_urls_are_opened(url: str) -> None:
     """They come from Redis."""
     with pytest.raises(PayloadError, match="the URL of a data Redis is malformed"):
-        open_depot(url)
+        open_data_redis(url)
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_values_of_any_size_come_through_tls(tmp_path: Path, monkeypatch: pytest
     url = f"rediss://:known@localhost:{port}/0"
     try:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        with open_depot(url) as trusting:
+        with open_data_redis(url) as trusting:
             wait_until(lambda: answers(trusting), what="a Redis with TLS")
             for size in (1, 40_000, 3_000_000):
                 trusting.set("x", bytes(size))
                 assert bytes(trusting.get("x")) == bytes(size)
         monkeypatch.delenv("SSL_CERT_FILE")
-        with open_depot(url) as strict, pytest.raises(redis.ConnectionError, match="certificate verify failed"):
+        with open_data_redis(url) as strict, pytest.raises(redis.ConnectionError, match="certificate verify failed"):
             strict.ping()
     finally:
         server.terminate()

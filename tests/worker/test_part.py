@@ -21,7 +21,7 @@ from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied
 
@@ -38,16 +38,16 @@ def searches() -> Iterator[Any]:
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[tuple[list[Host], Depots]]:
+def hosts(tmp_path: Path) -> Iterator[tuple[list[Host], DataRedisPool]]:
     """Three hosts of two threads, and the one Redis in which their messages lie."""
     with ExitStack() as stack:
         server = stack.enter_context(RedisServer(tmp_path / "redis"))
-        yield [stack.enter_context(closing(Host(tmp_path / name, 2))) for name in NAMES], Depots(server.client)
+        yield [stack.enter_context(closing(Host(tmp_path / name, 2))) for name in NAMES], DataRedisPool(server.client)
 
 
 @pytest.mark.parametrize(("layout", "keys", "least", "directed"), list(searches()))
 def test_the_layers_are_those_of_a_plain_search(
-    layout: str, keys: str, least: int, directed: str, hosts: tuple[list[Host], Depots],
+    layout: str, keys: str, least: int, directed: str, hosts: tuple[list[Host], DataRedisPool],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
@@ -103,7 +103,7 @@ def test_the_layers_are_those_of_a_plain_search(
 
 
 def test_a_host_of_many_ranges_takes_older_layers_whole(
-    hosts: tuple[list[Host], Depots], monkeypatch: pytest.MonkeyPatch
+    hosts: tuple[list[Host], DataRedisPool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks of a layer are stored in increasing order; the numbers of 16 ranges of 48 come out of a set in another."""
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))

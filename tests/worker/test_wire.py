@@ -38,7 +38,7 @@ from hakoiri.worker.hosts.requests import (
 )
 from hakoiri.worker.hosts.wire import Inbox, Link, Outbox, pack_message, unpack_message
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import inbox_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from tests.support.commands import PATIENCE_SECONDS
@@ -306,7 +306,7 @@ def test_a_request_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"depots": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
+        {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"data_redis": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
         {"owners": [0, 1, 1]}, {"partition": b""}, {"partition": [0]}, {"manifest": {"run": "a"}},
         {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},
@@ -343,8 +343,8 @@ def asked(
     spec = PuzzleSpec("pancakes", {"n": "4"})
     manifest = Manifest(FORMAT_VERSION, "a", "", spec.as_dict(), 1, "u32", "explore").as_dict()
     request = HostRequest(manifest, ["x"], 0, [0], b"", [0], 1)
-    depots = Depots(redis.Redis.from_url(main) if isinstance(main, str) else main)
-    return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), depots)
+    data_pool = DataRedisPool(redis.Redis.from_url(main) if isinstance(main, str) else main)
+    return host.perform(task, spec.build(), "s", replace(request, **changes).arrays(*keys), data_pool)
 
 
 @pytest.mark.parametrize(

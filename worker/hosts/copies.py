@@ -30,7 +30,7 @@ from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
 from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 COPIES_FOLDER, _HALF = "copies", "making"
 #: Blocks read at a time.
@@ -195,10 +195,16 @@ class Transfer:
     """Own blocks on their way to other hosts, and theirs to this one, in one attempt of one session."""
 
     def __init__(
-        self, own: RunStore, copies: Copies, depots: Depots, request: HostRequest, session: str, compresses: bool
+        self,
+        own: RunStore,
+        copies: Copies,
+        data_pool: DataRedisPool,
+        request: HostRequest,
+        session: str,
+        compresses: bool,
     ) -> None:
         self._own, self._copies, self._request, self._session = own, copies, request, session
-        mail, targets = Mail(depots, request, session), request.targets
+        mail, targets = Mail(data_pool, request, session), request.targets
         hosts, me = len(request.hosts), request.me
         self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], hosts, me, compresses)
         self._inbox = Inbox(mail.receive, self._take_in, own.layout)

@@ -27,7 +27,7 @@ from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
@@ -85,7 +85,7 @@ class Host:
         """Return the text of its heartbeat; `url` is that of its data Redis."""
         return str(HostBeat(self._process, self._threads, url))
 
-    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> list[Array]:
+    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> list[Array]:
         """Return the answer to a request of `HOST_TASKS`.
 
         Raises `PayloadError` if the layer has to be made anew, and storage errors.
@@ -104,9 +104,9 @@ class Host:
                         raise TaskError(f"{text}; other hosts have copies", Hint("drain", self.name))
                     raise TaskError(f"{text}; start a new run")
                 begin_part(directory, Manifest.from_dict(request.manifest))
-            part = self._part(directory, request, puzzle, depots, task)
+            part = self._part(directory, request, puzzle, data_pool, task)
             if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):
-                part.look_within(self._base(request, puzzle, depots), request)
+                part.look_within(self._base(request, puzzle, data_pool), request)
             if task in _MOVES:
                 self._forget(part)
             if task not in _DERIVES:
@@ -150,7 +150,9 @@ class Host:
         readable = re.sub(r"[^\w-]", "-", str(manifest.get("run", "")), flags=re.ASCII)[:_MOST_NAME]
         return self._directory / f"run-{readable}-{digest}"
 
-    def _part(self, directory: Path, request: HostRequest, puzzle: Puzzle, depots: Depots, task: str) -> RunPart:
+    def _part(
+        self, directory: Path, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool, task: str
+    ) -> RunPart:
         """Return the open part of a run; open it again if a step may take another amount of memory.
 
         The same holds for another metric of the puzzle, by which goal distances may be counted.
@@ -163,13 +165,13 @@ class Host:
                 part = None
         if part is None:
             threads = ThreadPool(puzzle, self._threads, _NoGuard())
-            part = self._parts[directory] = RunPart(directory, puzzle, threads, request.memory, depots)
+            part = self._parts[directory] = RunPart(directory, puzzle, threads, request.memory, data_pool)
         return part
 
-    def _base(self, request: HostRequest, puzzle: Puzzle, depots: Depots) -> RunPart | None:
+    def _base(self, request: HostRequest, puzzle: Puzzle, data_pool: DataRedisPool) -> RunPart | None:
         """Return the open part of the run that goal distances belong to, if this host has one."""
         directory = self._directory_of(request.base)
-        return self._part(directory, request, puzzle, depots, "") if directory.exists() else None
+        return self._part(directory, request, puzzle, data_pool, "") if directory.exists() else None
 
     def _close(self, directory: Path) -> None:
         """Close a part if it is open."""

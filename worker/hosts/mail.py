@@ -8,7 +8,7 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.hosts.wire import MOST_BYTES, Message
 from hakoiri.worker.transport.connection import get_popped
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import inbox_key
 
 #: The seconds that a message may wait for room in a data Redis, and that a receiver waits for a message.
@@ -21,8 +21,8 @@ _KEEP_SECONDS = 900
 class Mail:
     """The lists of messages to the hosts of a request, in its attempt of a session."""
 
-    def __init__(self, depots: Depots, request: HostRequest, session: str) -> None:
-        self._depots, self._numbers, self._me = depots, request.depots, request.me
+    def __init__(self, data_pool: DataRedisPool, request: HostRequest, session: str) -> None:
+        self._data_pool, self._numbers, self._me = data_pool, request.data_redis, request.me
         self._names = [inbox_key(session, host, request.depth, request.attempt) for host in request.hosts]
 
     def send(self, owner: int, message: bytes) -> None:
@@ -30,7 +30,7 @@ class Mail:
         until = monotonic() + PATIENCE_SECONDS
         while True:
             try:
-                with self._depots.reach(self._numbers[owner]) as connection:
+                with self._data_pool.reach(self._numbers[owner]) as connection:
                     pipeline = connection.pipeline(transaction=False)
                     pipeline.rpush(self._names[owner], message)
                     pipeline.expire(self._names[owner], _KEEP_SECONDS)
@@ -43,5 +43,5 @@ class Mail:
 
     def receive(self) -> Message | None:
         """Return the next message in the own data Redis; ``None`` if none comes within a moment."""
-        with self._depots.reach(self._numbers[self._me], MOST_BYTES) as connection:
+        with self._data_pool.reach(self._numbers[self._me], MOST_BYTES) as connection:
             return get_popped(connection, self._names[self._me], _LOOK_SECONDS)

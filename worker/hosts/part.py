@@ -34,7 +34,7 @@ from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 
 class RunPart:
@@ -43,8 +43,10 @@ class RunPart:
     A step may take `memory` bytes; 0 allows half of what is free.
     """
 
-    def __init__(self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, depots: Depots) -> None:
-        self.puzzle, self._threads, self.memory, self._depots = puzzle, threads, memory, depots
+    def __init__(
+        self, directory: Path, puzzle: Puzzle, threads: ThreadPool, memory: int, data_pool: DataRedisPool
+    ) -> None:
+        self.puzzle, self._threads, self.memory, self._data_pool = puzzle, threads, memory, data_pool
         allowed = memory or available_memory() // 2
         self._shares = shares_within(allowed, puzzle.layout.bytes, threads.workers, None, LEAST_BYTES)
         with ExitStack() as opened:
@@ -160,7 +162,9 @@ class RunPart:
     def send(self, request: HostRequest, session: str) -> list[Array]:
         """Send own blocks to the hosts that are to keep them; accept theirs from now on."""
         self._abandon()
-        self._transfer = Transfer(self.store, self.copies, self._depots, request, session, self._layers.link.compresses)
+        self._transfer = Transfer(
+            self.store, self.copies, self._data_pool, request, session, self._layers.link.compresses
+        )
         return [as_array(asdict(self._transfer.send()))]
 
     def receive(self, request: HostRequest, session: str) -> list[Array]:
@@ -262,7 +266,7 @@ class RunPart:
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
     def _step_from(self, mark: RoundMark, request: HostRequest, session: str, rules: Rules | None = None) -> HostStep:
-        return HostStep(self._layers, self._depots, request, session, mark, rules)
+        return HostStep(self._layers, self._data_pool, request, session, mark, rules)
 
     def _asked(self, request: HostRequest, session: str) -> HostStep:
         """Return the step that a request continues."""

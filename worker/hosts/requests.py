@@ -33,7 +33,7 @@ _MOST_SAMPLE, _MOST_SEED = 1 << 16, 1 << 32
 class HostRequest:
     """One request to one host about a run.
 
-    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `depots`
+    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `data_redis`
     the data Redis of each, `owners` the number of the host of each range of `partition`, and `copies` that of the host
     that has a copy of it, or -1; empty where there are no copies. `depth` is the layer that is
     to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
@@ -49,7 +49,7 @@ class HostRequest:
     manifest: dict[str, Any]
     hosts: list[str]
     me: int
-    depots: list[int]
+    data_redis: list[int]
     partition: bytes
     owners: list[int]
     depth: Depth
@@ -111,11 +111,11 @@ class HostRequest:
             ranges = found.cuts.ranges
         except (TypeError, KeyError, LookupError) as error:
             raise PayloadError(f"a request is not readable: {error}") from error
-        lists = (found.depots, found.owners, found.expected, found.copies, found.targets, found.pieces, found.fresh)
+        lists = (found.data_redis, found.owners, found.expected, found.copies, found.targets, found.pieces, found.fresh)
         if not all(type(each) is int for values in lists for each in values):
             raise PayloadError("a request is not readable: its lists have entries that are not numbers")
         hosts = len(found.hosts)
-        if not 0 <= found.me < hosts == len(found.depots) or not all(0 <= owner < hosts for owner in found.owners):
+        if not 0 <= found.me < hosts == len(found.data_redis) or not all(0 <= owner < hosts for owner in found.owners):
             raise PayloadError("a request is not readable: its addressee is not among its hosts")
         if not all(-1 <= each < hosts for each in (*found.copies, *found.targets)):
             raise PayloadError("a request is not readable: it names a host that is not among its hosts")

@@ -31,7 +31,7 @@ from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import MergedRange
-from hakoiri.worker.transport.depots import Depots
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 if TYPE_CHECKING:
     from hakoiri.worker.hosts.layers import PartLayers
@@ -70,7 +70,7 @@ class HostStep:
     """
 
     def __init__(
-        self, part: "PartLayers", depots: Depots, request: HostRequest, session: str, mark: RoundMark,
+        self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, session: str, mark: RoundMark,
         rules: Puzzle | None = None,
     ) -> None:  # fmt: skip
         self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
@@ -78,7 +78,7 @@ class HostStep:
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
         self._spill.restore(mark.spilled)
         # IMPORTANT: nothing below refers to this step, or its bitmaps would stay until a cycle of references is found.
-        mail, mine = Mail(depots, request, session), request.mine
+        mail, mine = Mail(data_pool, request, session), request.mine
         owner_of, compresses = request.owners.__getitem__, part.link.compresses
         self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)

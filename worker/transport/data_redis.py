@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.parent import end, end_with
 from hakoiri.worker.transport.connection import without_password
-from hakoiri.worker.transport.depots import open_depot
+from hakoiri.worker.transport.data_redis_pool import open_data_redis
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
 #: Linux assigns ports from 32,768 on to clients, so one of them could be taken before the server has it, or while it is
@@ -81,7 +81,7 @@ class DataRedis:
 
     def _await_answer(self, process: "subprocess.Popen[bytes]", log: Any) -> None:
         until = time.monotonic() + _START_SECONDS
-        with open_depot(self.url) as connection:
+        with open_data_redis(self.url) as connection:
             while not _answers(connection):
                 if process.poll() is not None or time.monotonic() > until:
                     end(process, _STOP_SECONDS)

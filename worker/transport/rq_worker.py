@@ -32,7 +32,7 @@ from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS, Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
-from hakoiri.worker.transport.depots import DATA_REDIS, Depots
+from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, DataRedisPool
 from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
@@ -55,7 +55,7 @@ class HostProtocol(Protocol):
     def tasks(self) -> Collection[str]:
         """The names of its tasks."""
 
-    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, depots: Depots) -> Arrays:
+    def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> Arrays:
         """Return the answer to a request; `PayloadError` if the layer must be begun anew."""
 
 
@@ -226,7 +226,7 @@ def _outcome(
     try:
         chunk, shared = _fetch(connection, request)
         if host is not None:
-            result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _depots(connection)))
+            result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _data_pool(connection)))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
         connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
@@ -256,8 +256,8 @@ def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Array
 
 
 @lru_cache(maxsize=1)
-def _depots(connection: redis.Redis) -> Depots:
-    return Depots(connection, os.environ.get(DATA_REDIS, ""))
+def _data_pool(connection: redis.Redis) -> DataRedisPool:
+    return DataRedisPool(connection, os.environ.get(DATA_REDIS, ""))
 
 
 _puzzles: dict[str, Puzzle] = {}

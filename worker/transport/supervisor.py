@@ -20,7 +20,7 @@ from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.machine import ONE_THREAD, pin
 from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names, worker_name
 from hakoiri.worker.transport.data_redis import DataRedis
-from hakoiri.worker.transport.depots import DATA_REDIS
+from hakoiri.worker.transport.data_redis_pool import DATA_REDIS
 from hakoiri.worker.transport.forked import Forked, fork
 
 _POLL_SECONDS = 0.1

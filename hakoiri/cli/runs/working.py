@@ -62,7 +62,7 @@ def parse_until(text: str) -> float:
 def _allow_networks(text: str | None) -> None:
     """Let this process and its children connect to data Redis at these addresses, networks and hosts."""
     if text is not None:
-        from hakoiri.worker.transport.depots import DATA_NETWORKS, require_networks
+        from hakoiri.worker.transport.data_redis_pool import DATA_NETWORKS, require_networks
 
         try:
             require_networks(text)
@@ -121,7 +121,7 @@ def worker(
     from hakoiri.worker.hosts.host import STORE, THREADS, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import connect, without_password
-    from hakoiri.worker.transport.depots import DATA_REDIS
+    from hakoiri.worker.transport.data_redis_pool import DATA_REDIS
     from hakoiri.worker.transport.supervisor import UNTIL, Supervisor
 
     count, cores = _processes(processes)
@@ -182,11 +182,11 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
     from hakoiri.worker.machine import available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
-    from hakoiri.worker.transport.depots import open_depot
+    from hakoiri.worker.transport.data_redis_pool import open_data_redis
 
     here = address_towards(main)
     if wanted and wanted != AUTO:
-        open_depot(wanted).close()
+        open_data_redis(wanted).close()
         connect(wanted).close()
         if is_loopback(urlsplit(wanted).hostname or "") and not is_loopback(here):
             raise typer.BadParameter(

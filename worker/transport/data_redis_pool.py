@@ -1,12 +1,12 @@
-"""The depots, by number: each Redis that holds messages to a host. Depot 0 is that of the queue, others are data Redis.
+"""The data Redis of hosts, by number: each holds the messages to its host. Number 0 is the Redis of the queue.
 
 A host reports in its heartbeat the data Redis at which it receives messages; no process connects to any other. The
-number of a depot is computed from its URL: numbers need not be assigned, and survive a flush of the queue's Redis.
+number of a data Redis is computed from its URL: numbers need not be assigned, and survive a flush of the queue's Redis.
 
 IMPORTANT: every program that may write to the main Redis may forge such a URL. So a data Redis is connected to only if
 the host has proved its address: by a connection to the main Redis, from that very address, with a name computed from
 the URL (`worker.transport.names.witness_name`); or if the user allows its address (`DATA_NETWORKS`). Its replies are
-bounded, and any fault in them counts as the loss of the depot.
+bounded, and any fault in them counts as the loss of the data Redis.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from redis.retry import Retry
 
 from hakoiri.puzzles.errors import HakoiriError
-from hakoiri.worker.errors import DepotLostError, PayloadError
+from hakoiri.worker.errors import DataRedisLostError, PayloadError
 from hakoiri.worker.transport.connection import living_hosts, without_password
 from hakoiri.worker.transport.names import witness_name
 from hakoiri.worker.transport.values import OldValueParser, allowing
@@ -39,7 +39,7 @@ MAIN = 0
 _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
 #: Heartbeats must not wait for long.
 _BEAT_ANSWER_SECONDS = 1.0
-#: A depot that did not answer is not tried again for so long.
+#: A data Redis that did not answer is not tried again for so long.
 _AWAY_SECONDS = 5.0
 #: Most bytes that a data Redis may send besides the requested values.
 _LITTLE = 1 << 18
@@ -48,12 +48,12 @@ _MOST_URL = 1_000
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def depot_number(url: str) -> int:
-    """Return the number of a depot; an empty URL is the queue's."""
+def data_redis_number(url: str) -> int:
+    """Return the number of a data Redis; an empty URL is the queue's."""
     return int.from_bytes(hashlib.sha256(url.encode()).digest()[:6], "big") if url else MAIN
 
 
-def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis:
+def open_data_redis(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis:
     """Return a connection to a data Redis, without contacting it. `PayloadError` unless its URL is plain.
 
     IMPORTANT: the URL may come from Redis. The options of a longer one could name files of this machine, and a password
@@ -85,8 +85,8 @@ def require_networks(text: str) -> None:
             raise ValueError(f"{word!r} is not a network, an address or the name of a host")
 
 
-class Depots:
-    """The connections of this process to depots, each made when it is first needed.
+class DataRedisPool:
+    """The connections of this process to data Redis, each made when it is first needed.
 
     `main` is that of the queue, `own` the URL of the data Redis of this process, if it has one.
     """
@@ -96,20 +96,20 @@ class Depots:
         self._opened: dict[int, tuple[redis.Redis, str]] = {}
         self._away: dict[int, float] = {}
         if own:
-            self._opened[depot_number(own)] = open_depot(own), without_password(own)
+            self._opened[data_redis_number(own)] = open_data_redis(own), without_password(own)
 
     @contextmanager
     def reach(self, number: int, most: int = 0) -> Iterator[redis.Redis]:
-        """Yield a connection to a depot, which may send values of `most` bytes in all.
+        """Yield a connection to a data Redis, which may send values of `most` bytes in all.
 
-        Raises `DepotLostError` if it does not answer, or not as Redis does; for some seconds afterwards, at once.
+        Raises `DataRedisLostError` if it does not answer, or not as Redis does; for some seconds afterwards, at once.
         """
         if number == MAIN:
             yield self._main
             return
         connection, where = self._open(number)
         if time.monotonic() < self._away.get(number, 0.0):
-            raise DepotLostError(f"the data Redis at {where} did not answer a moment ago")
+            raise DataRedisLostError(f"the data Redis at {where} did not answer a moment ago")
         try:
             with allowing(most + _LITTLE, _ANSWER_SECONDS):
                 yield connection
@@ -117,22 +117,22 @@ class Depots:
             raise
         except (RedisError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             self._away[number] = time.monotonic() + _AWAY_SECONDS
-            raise DepotLostError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
+            raise DataRedisLostError(f"the data Redis at {where} does not answer ({type(error).__name__})") from error
 
     def _open(self, number: int) -> tuple[redis.Redis, str]:
         """Return a data Redis that a living host reports, without contacting it, and its address."""
         if number not in self._opened:
-            urls = {depot_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
+            urls = {data_redis_number(beat.url): beat.url for beat in living_hosts(self._main).values()}
             if number not in urls:
-                raise DepotLostError("the data Redis of a message belongs to no live host")
+                raise DataRedisLostError("the data Redis of a message belongs to no live host")
             url, where = urls[number], without_password(urls[number])
             try:
-                opened = open_depot(url)
+                opened = open_data_redis(url)
             except PayloadError as error:
-                raise DepotLostError(str(error)) from error
+                raise DataRedisLostError(str(error)) from error
             if not _may_be_reached(self._main, url):
                 words = f"no host announces a data Redis at {where} from that address; if it is yours,"
-                raise DepotLostError(f"{words} add its host to {DATA_NETWORKS}")
+                raise DataRedisLostError(f"{words} add its host to {DATA_NETWORKS}")
             self._opened[number] = opened, where
         return self._opened[number]
 
@@ -187,12 +187,12 @@ def _address(text: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-class OwnDepot:
+class OwnDataRedis:
     """Returns the URL of this host's data Redis if that answers, else an empty text."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._connection = open_depot(url, _BEAT_ANSWER_SECONDS) if url else None
+        self._connection = open_data_redis(url, _BEAT_ANSWER_SECONDS) if url else None
 
     def __call__(self) -> str:
         if self._connection is not None:

@@ -19,7 +19,7 @@ _PATIENCE = 1.1
 _LEAST_RANGES = 8
 
 
-class Evening:
+class Balancing:
     """Cuts and moves ranges of the run of `store` as soon as the waiting has cost as long as the move is to take.
 
     So it costs at most twice what whoever knew all layers to come would pay.
@@ -42,18 +42,18 @@ class Evening:
         stored = self._stored_of(range_map)
         self._stored = [a + b for a, b in zip(stored, self._sizes, strict=True)] if known else stored
 
-    def even_out(self) -> None:
+    def balance(self) -> None:
         """Move ranges where hosts are uneven and it pays; cut before what is too large for that."""
         range_map, sizes = self._keepers.range_map, self._sizes
         # Where a host was lost while ranges were cut, nothing is known of them.
         if len(sizes) != len(range_map.owners) or self._behind < self._worth:
             return
         stored = self._stored_of(range_map)
-        pieces, targets = [1] * len(sizes), range_map.evened(sizes, stored)
+        pieces, targets = [1] * len(sizes), range_map.balanced(sizes, stored)
         if range_map.moved(targets).is_uneven(sizes):
             pieces = range_map.pieces(sizes)
             planned, shares = range_map.cut(b"", pieces), _shares(stored, pieces)
-            targets = planned.evened(_shares(sizes, pieces), shares)
+            targets = planned.balanced(_shares(sizes, pieces), shares)
             seconds = self._seconds(planned, targets, shares)
         else:
             seconds = self._seconds(range_map, targets, stored)
@@ -61,9 +61,9 @@ class Evening:
             self._worth = max(seconds, _PATIENCE * self._behind)
             return
         self._cut(pieces)
-        targets = self._keepers.range_map.evened(self._sizes, self._stored)
+        targets = self._keepers.range_map.balanced(self._sizes, self._stored)
         if any(target != NOBODY for target in targets):
-            self._moving.even_out(targets)
+            self._moving.balance(targets)
         self._sizes, self._behind, self._worth = [], 0.0, _MOVE_SECONDS
 
     def cut_for(self, hosts: int) -> None:

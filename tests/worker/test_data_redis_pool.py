@@ -5,8 +5,8 @@ from typing import cast
 import pytest
 import redis
 
-from hakoiri.worker.errors import DepotLostError
-from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
+from hakoiri.worker.errors import DataRedisLostError
+from hakoiri.worker.transport.data_redis_pool import MAIN, DataRedisPool, data_redis_number
 from tests.support.hostile_redis import Told
 
 
@@ -16,16 +16,16 @@ from tests.support.hostile_redis import Told
 )
 def test_an_address_that_is_none_or_not_shown_harms_nobody(url: str) -> None:
     """Whoever may write into Redis may write it there."""
-    depots = Depots(cast(redis.Redis, Told(url, seen=())))
-    with pytest.raises(DepotLostError) as raised, depots.reach(depot_number(url)):
+    data_pool = DataRedisPool(cast(redis.Redis, Told(url, seen=())))
+    with pytest.raises(DataRedisLostError) as raised, data_pool.reach(data_redis_number(url)):
         pytest.fail("it was connected to")
     assert "secret" not in str(raised.value)
 
 
 def test_a_data_redis_that_no_host_names_is_lost_and_that_of_the_queue_never() -> None:
     main = cast(redis.Redis, Told("redis://10.0.0.9:1/0"))
-    depots = Depots(main)
-    with pytest.raises(DepotLostError, match="belongs to no live host"), depots.reach(5):
+    data_pool = DataRedisPool(main)
+    with pytest.raises(DataRedisLostError, match="belongs to no live host"), data_pool.reach(5):
         pytest.fail("it was connected to")
-    with depots.reach(MAIN) as connection:
+    with data_pool.reach(MAIN) as connection:
         assert connection is main
