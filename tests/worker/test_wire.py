@@ -306,7 +306,8 @@ def test_a_request_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"data_redis": [0, "5"]}, {"owners": [0.5, 1]}, {"more": 1},
+        {"me": 2}, {"me": -1}, {"me": "0"}, {"hosts": ["x"]}, {"data_redis": [0, "5"]}, {"owners": [0.5, 1]},
+        {"more": 1},
         {"partition": None}, {"manifest": []}, {"expected": [True, "x"]}, {"owners": [0, 2]}, {"owners": [-1, 0]},
         {"owners": [0, 1, 1]}, {"partition": b""}, {"partition": [0]}, {"manifest": {"run": "a"}},
         {"depth": -1}, {"depth": 1 << 31}, {"memory": -1}, {"memory": "1"},

@@ -33,9 +33,9 @@ _MOST_SAMPLE, _MOST_SEED = 1 << 16, 1 << 32
 class HostRequest:
     """One request to one host about a run.
 
-    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the one that is asked, `data_redis`
-    the data Redis of each, `owners` the number of the host of each range of `partition`, and `copies` that of the host
-    that has a copy of it, or -1; empty where there are no copies. `depth` is the layer that is
+    `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the receiver. `data_redis` has
+    the number of each host's data Redis, `owners` the number of the host of each range of `partition`, and `copies`
+    that of the host with its copy, or -1; it is empty without copies. `depth` is the layer that is
     to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
     `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
     merged is committed every `commit_seconds`.
