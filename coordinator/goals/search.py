@@ -110,9 +110,9 @@ class GoalSearch(LayeredSearch):
         if not goals.size:
             raise PuzzleError(f"run {self._base.directory.name} has no goal among its configurations")
         if self._within is not None:
-            from hakoiri.coordinator.steps.hosted import Hosting
+            from hakoiri.coordinator.steps.hosted import HostedStep
 
-            self._hosting = Hosting.begin_within(self._session, self._within)
+            self._hosting = HostedStep.begin_within(self._session, self._within)
             return self._made_by_hosts(self._run.size)
         return self._made_by(FilterStep(self._session, 0, goals, Filter("goals"), [], self._pace))
 

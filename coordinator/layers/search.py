@@ -122,7 +122,7 @@ class LayeredSearch:
         self.last_flow: int | None = None
         #: The maker of the layer in progress.
         self._maker: Maker = "small"
-        #: Hosts that make the layers from some depth on (`coordinator.steps.hosted.Hosting`).
+        #: Hosts that make the layers from some depth on (`coordinator.steps.hosted.HostedStep`).
         self._hosting: Any = self._hosting_begun()
         self.current, self._older = self._window()
 
@@ -212,9 +212,9 @@ class LayeredSearch:
         """Return the hosts that already keep this run, or ``None``."""
         if self.store.read(META, HOSTS_KEY) is None:
             return None
-        from hakoiri.coordinator.steps.hosted import Hosting
+        from hakoiri.coordinator.steps.hosted import HostedStep
 
-        return Hosting.begun(self._session, self._within)
+        return HostedStep.begun(self._session, self._within)
 
     def _hosted(self, current: Layer) -> Layer | None:
         """Return the layer after `current`, made by hosts; ``None`` if none take part, or not yet."""
@@ -229,11 +229,11 @@ class LayeredSearch:
             if self.store.read_partial() is not None:
                 # Threads have begun this layer and finish it.
                 return None
-            from hakoiri.coordinator.steps.hosted import Hosting
+            from hakoiri.coordinator.steps.hosted import HostedStep
 
             each = (StoredLayer(self.store, n, self.store.layer_record(n).size) for n in range(depth - 2, -1, -1))
             known = [current, *(self._older.layers() if self.puzzle.undirected else each)]
-            self._hosting, self._older = Hosting.begin(self._session, depth, known), Previous(None)
+            self._hosting, self._older = HostedStep.begin(self._session, depth, known), Previous(None)
         return self._made_by_hosts(current.size)
 
     def _made_by_hosts(self, expanded: int) -> Layer:

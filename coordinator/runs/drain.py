@@ -8,7 +8,7 @@ from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.runs.catalogue import base_of
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.coordinator.steps.moving import Moving
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.errors import FormatError, GoneError, RunHeldError
 from hakoiri.storage.layers.store import RunStore
@@ -61,7 +61,7 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
 
 def _drain(store: RunStore, host: str, redis: str, control: Control, observer: Observer) -> None:
     keepers = open_keepers(store, redis, control, observer)
-    moving = Moving(store, keepers, observer.note)
+    moving = RangeMover(store, keepers, observer.note)
     living = keepers.pool.living().keys()
     if away := sorted({*keepers.range_map.hosts} - {host} - living):
         raise keepers.away(away)

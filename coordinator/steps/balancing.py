@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, spread
-from hakoiri.coordinator.steps.moving import Moving
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
 
@@ -19,13 +19,13 @@ _PATIENCE = 1.1
 _LEAST_RANGES = 8
 
 
-class Balancing:
+class HostBalancer:
     """Cuts and moves ranges of the run of `store` as soon as the waiting has cost as long as the move is to take.
 
     So it costs at most twice what whoever knew all layers to come would pay.
     """
 
-    def __init__(self, store: RunStore, keepers: Keepers, moving: Moving) -> None:
+    def __init__(self, store: RunStore, keepers: Keepers, moving: RangeMover) -> None:
         self._store, self._keepers, self._moving = store, keepers, moving
         #: The size of each range of the last layer, where it is known, and of all layers together, about.
         self._sizes, self._stored = list[float](), list[float]()

@@ -17,10 +17,10 @@ from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, Ho
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps.balancing import Balancing
+from hakoiri.coordinator.steps.balancing import HostBalancer
 from hakoiri.coordinator.steps.base import MovedError, require_base
 from hakoiri.coordinator.steps.inspection import inspected_expansion
-from hakoiri.coordinator.steps.moving import Moving
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
@@ -53,20 +53,20 @@ class LastRound:
     round: int
 
 
-class Hosting:
+class HostedStep:
     """The part of a search that `keepers` do, on the open store of `session`."""
 
     def __init__(self, session: Session, keepers: Keepers) -> None:
         self._session, self._store, self._keepers = session, session.store, keepers
-        self._moving = Moving(session.store, keepers, session.observer.note)
-        self._balancing = Balancing(session.store, keepers, self._moving)
+        self._moving = RangeMover(session.store, keepers, session.observer.note)
+        self._balancing = HostBalancer(session.store, keepers, self._moving)
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
         self._seconds, self._looked = 0.0, 0.0
 
     @classmethod
-    def begun(cls, session: Session, base: RunStore | None) -> "Hosting":
+    def begun(cls, session: Session, base: RunStore | None) -> "HostedStep":
         """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
         if session.context.hosts is None:
             hosts = ", ".join(session.store.keepers())
@@ -77,7 +77,7 @@ class Hosting:
         return hosting
 
     @classmethod
-    def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "Hosting":
+    def begin(cls, session: Session, depth: Depth, known: list[Layer]) -> "HostedStep":
         """Deal out what layer `depth` is made of and compared with, the layer before it first; staged.
 
         A host that is lost meanwhile has nothing yet: those that live then are chosen anew.
@@ -91,7 +91,7 @@ class Hosting:
         return hosting
 
     @classmethod
-    def begin_within(cls, session: Session, base: RunStore) -> "Hosting":
+    def begin_within(cls, session: Session, base: RunStore) -> "HostedStep":
         """Have the hosts of the finished run `base` begin one whose layers lie within it, with the same ranges; staged.
 
         Layer 0 is still to be made, of all that the base run has.
@@ -112,7 +112,7 @@ class Hosting:
     @classmethod
     def _given_out(
         cls, session: Session, pool: HostPool, depth: Depth, known: list[Layer], asked: list[str]
-    ) -> "Hosting":  # fmt: skip
+    ) -> "HostedStep":  # fmt: skip
         """Deal out to hosts that live; `asked` are those of earlier attempts, and then of this one, too."""
         layout, hosts = session.puzzle.layout, pool.choose(bool(asked))
         left = sorted({*asked} - {*hosts})

@@ -29,7 +29,7 @@ from hakoiri.worker.tasks import Array
 _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12
 
 
-class Moving:
+class RangeMover:
     """The moves of ranges between the hosts of a run, which `keepers` asks; `store` is open for writing.
 
     All raise as `HostPool.insist` and `HostPool.ask`.

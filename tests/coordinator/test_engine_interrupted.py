@@ -19,7 +19,7 @@ from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Session
-from hakoiri.coordinator.steps.hosted import Hosting
+from hakoiri.coordinator.steps.hosted import HostedStep
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.engine.translation import disk_full
 from hakoiri.storage.errors import StorageError
@@ -178,7 +178,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
         raise StopRun("interrupted", "given to hosts")
 
     monkeypatch.setattr(driving, "open_context", with_hosts)
-    monkeypatch.setattr(Hosting, "begin", begin)
+    monkeypatch.setattr(HostedStep, "begin", begin)
     driven(directory, resources)
     assert given == [begun["depth"] + 1]
 

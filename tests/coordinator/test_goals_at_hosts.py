@@ -14,7 +14,7 @@ from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.coordinator.steps.moving import Moving
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
@@ -130,7 +130,7 @@ def test_ranges_follow_those_of_the_run(
     assert driven(directory, resources, notes, until=3).status == "interrupted"
     hosts.leaving = set()
     with RunLock(base), RunStore(base, writable=True) as store:
-        moving = Moving(store, Keepers.of(store, hosts), notes.note)
+        moving = RangeMover(store, Keepers.of(store, hosts), notes.note)
         moving.admit(["c"])
         moving.drain("b", [])
     assert driven(directory, resources, notes).status == "complete"

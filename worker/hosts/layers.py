@@ -15,9 +15,9 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import CallingThread, ThreadPool
 from hakoiri.worker.exchange.shares import MERGED_AT_ONCE, Shares
 from hakoiri.worker.exchange.step import RangeStep, SourceSample
+from hakoiri.worker.hosts.base_run import BaseConfigurations, moves_within
 from hakoiri.worker.hosts.step import PARTS, RoundMark
 from hakoiri.worker.hosts.wire import Link
-from hakoiri.worker.hosts.within import Within, moves_within
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 SAMPLED = 2_048
@@ -38,7 +38,7 @@ class PartLayers:
         #: The layers of which all keys are in memory.
         self._held: dict[Depth, Layer] = {}
         self.link = Link()
-        self.within: Within | None = None
+        self.within: BaseConfigurations | None = None
         #: For a directed puzzle: the own keys of all layers before `_older_depth`.
         self._older: ClosedSet | None = None
         self._older_depth = 0

@@ -24,13 +24,13 @@ from hakoiri.storage.names import BLOCKS, LAYERS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
+from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.checking import PartCheck
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
-from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.tasks import Array, Arrays
@@ -232,7 +232,7 @@ class RunPart:
         """Filter the layers of goal distances by the own ranges of a finished run, whose part is `base`."""
         stores, known = [] if base is None else base.stores, self._layers.within
         if known is None or (known.stores, known.mine) != (stores, request.mine):
-            self._layers.within = Within(stores, request, self._shares.layer_bytes)
+            self._layers.within = BaseConfigurations(stores, request, self._shares.layer_bytes)
 
     def forget_within(self, base: "RunPart") -> None:
         """Have the next step read that run anew, because its part `base` is about to change."""

@@ -25,10 +25,10 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
 from hakoiri.worker.exchange.step import HeldKeys
+from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
-from hakoiri.worker.hosts.within import Within
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.ranges import MergedRange
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
@@ -202,7 +202,7 @@ class HostStep:
             self._spill.clear()
 
     @property
-    def _within(self) -> Within | None:
+    def _within(self) -> BaseConfigurations | None:
         """The configurations that the layer is filtered by; layer 0 of goal distances needs no filter."""
         return self._part.within if self.mark.depth else None
 

@@ -25,7 +25,7 @@ from hakoiri.worker.layers.kernels import merge
 _TOGETHER = 64
 
 
-class Within:
+class BaseConfigurations:
     """The configurations of a finished run in a host's ranges, in memory if they fit `most_bytes`.
 
     `stores` are those of its part of the run and of its copies, which may be missing. Attributes: `size`; `digest` of
