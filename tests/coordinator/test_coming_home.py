@@ -1,6 +1,6 @@
 """Runs brought home from hosts: in pieces, and checked; and what hosts say of layers that cannot be."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,19 +18,12 @@ from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
-from tests.support.near_hosts import NAMES, NearHosts, driven, near_hosts, resources_of
+from tests.support.near_hosts import NAMES, NearHosts, driven, resources_of
 from tests.support.runs import Notes, StoppingAfter
 from tests.support.toy_runs import assert_as_expected, new_run
 
 pytestmark = pytest.mark.timeout(120)
 OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"}
-
-
-@pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
-    """Three hosts of two threads, which keep all runs."""
-    with near_hosts(tmp_path, monkeypatch) as found:
-        yield found
 
 
 @pytest.fixture

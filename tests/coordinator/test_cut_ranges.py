@@ -1,6 +1,5 @@
 """Runs whose ranges are cut while hosts make them: every layer is that of a plain search, whoever is lost."""
 
-from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -9,11 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakoiri.coordinator.executors.hosts import HostLostError
-from hakoiri.coordinator.executors.keepers import Keepers
-from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.steps import hosted
-from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.exchange.shares import Shares
@@ -25,8 +21,10 @@ from tests.support.near_hosts import (
     NearHosts,
     always_even,
     assert_as_a_plain_search,
+    assert_readable,
     driven,
-    near_hosts,
+    options_of,
+    range_map_of,
     resources_of,
 )
 from tests.support.runs import Notes
@@ -45,33 +43,12 @@ searches = pytest.mark.parametrize(
 SEARCH = ("u64", "spread", "no")
 
 
-def options_of(search: tuple[str, str, str]) -> dict[str, str]:
-    """Those of the toy puzzle."""
-    return dict(zip(("layout", "keys", "directed"), search, strict=True), size="300")
-
-
 @pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     """Three hosts of two threads, which keep all runs; nearly each range is cut before each layer."""
-    with near_hosts(tmp_path, monkeypatch) as found:
-        always_even(monkeypatch, 30)
-        monkeypatch.setattr(hosted, "_RANGES", 2)
-        yield found
-
-
-def dealt_of(directory: Path, hosts: NearHosts) -> RangeMap:
-    """Return the ranges of each host."""
-    with RunStore(directory) as store:
-        return Keepers.of(store, hosts).range_map
-
-
-def assert_readable(directory: Path, hosts: NearHosts) -> None:
-    """Read all layers, and compare their digests."""
-    with RunStore(directory) as store:
-        kept = KeptBlocks(Keepers.of(store, hosts), store.layout)
-        store.elsewhere = lambda: kept
-        for record in store.layer_records():
-            assert digest_text(lanes_of(store.layer(record.depth))) == record.digest
+    always_even(monkeypatch)
+    monkeypatch.setattr(hosted, "_RANGES", 2)
+    return hosts
 
 
 @searches
@@ -97,7 +74,7 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     assert not left
     assert sum(text.startswith("cutting ") for text in notes.texts) > 2
     assert any(text.endswith("to hosts that have less to do") for text in notes.texts)
-    range_map = dealt_of(directory, hosts)
+    range_map = range_map_of(directory, hosts)
     assert len(range_map.owners) > 3 * 2
     assert (range_map.fresh, range_map.settled) == ([], True)
     assert_as_a_plain_search(directory, options, hosts)
@@ -142,7 +119,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     with pytest.raises(Killed):
         driven(directory, resources, Notes())
     hosts.then = lambda *_: None
-    assert dealt_of(directory, hosts).fresh
+    assert range_map_of(directory, hosts).fresh
     for away in (*NAMES, ""):
         with monkeypatch.context() as patch:
             living = {name: beat for name, beat in hosts.living().items() if name != away}
@@ -161,7 +138,7 @@ def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_h
     options, notes, hosts.copies, hosts.chosen = options_of(search), Notes(), copies, ["a", "b"][:copies]
     directory = new_run(tmp_path, options)
     assert driven(directory, resources_of(monkeypatch, search[0]), notes, until=7).status == "interrupted"
-    range_map = dealt_of(directory, hosts)
+    range_map = range_map_of(directory, hosts)
     assert range_map.hosts == NAMES
     assert {*range_map.owners} == {0, 1, 2}
     assert driven(directory, resources_of(monkeypatch, search[0]), notes).status == "complete"

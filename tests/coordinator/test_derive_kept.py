@@ -1,6 +1,6 @@
 """`verify --full` of runs that hosts keep: hosts make their layers again, and faults are those found at home."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from hakoiri.storage.names import SPILL_FOLDER
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import do_task
-from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
+from tests.support.near_hosts import NearHosts, driven, resources_of
 from tests.support.runs import Notes
 from tests.support.toy import Toy
 from tests.support.toy_runs import new_run
@@ -38,13 +38,12 @@ undirected = pytest.mark.parametrize(("layout", "keys", "directed"), TOYS[:1])
 
 
 @pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
+def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     """Three hosts, which keep all runs and expand for an instant at a time."""
     monkeypatch.setattr(derive_kept, "_SECONDS", 0.0)
-    with near_hosts(tmp_path, monkeypatch) as found:
-        # Never connected to.
-        monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
-        yield found
+    # Never connected to.
+    monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
+    return hosts
 
 
 @pytest.fixture

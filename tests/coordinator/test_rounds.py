@@ -2,7 +2,6 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -25,7 +24,6 @@ from tests.support.near_hosts import (
     NearHosts,
     assert_as_a_plain_search,
     driven,
-    near_hosts,
     resources_of,
 )
 from tests.support.runs import Notes
@@ -44,13 +42,6 @@ SEARCHES = [
 #: Somebody is lost after so many requests of each kind, and whenever so many files of merged ranges were removed.
 OFTEN = {"host-expand": 23, "host-keep": 29, "host-back": 17, "host-merge": 19}
 OFTEN_MERGED = 31
-
-
-@pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
-    """Three hosts of two threads, which keep all runs."""
-    with near_hosts(tmp_path, monkeypatch) as found:
-        yield found
 
 
 class Losses:

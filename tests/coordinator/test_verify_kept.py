@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -43,13 +43,6 @@ from tests.support.toy_runs import new_run
 pytestmark = pytest.mark.timeout(300)
 LAYOUTS = [("u32", "low"), ("u64", "spread"), ("u256", "clumped")]
 DEPTH = 4
-
-
-@pytest.fixture
-def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NearHosts]:
-    """Three hosts, which keep all runs."""
-    with near_hosts(tmp_path, monkeypatch) as found:
-        yield found
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from hakoiri.coordinator.executors import hosts as executors_hosts
 from hakoiri.coordinator.executors import opening, range_map
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.executors.keepers import Keepers
+from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.coordinator.runs import collect, verify
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.drive import drive
@@ -26,6 +28,7 @@ from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.coordinator.steps import balancing, hosted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY, SPILL_FOLDER
@@ -180,14 +183,14 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
     return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
 
 
-def always_even(monkeypatch: pytest.MonkeyPatch, parts: int = 8) -> None:
-    """Have ranges cut and moved before each layer, however little that brings; cut where there are so many parts."""
+def always_even(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ranges cut and moved before each layer, however little that brings."""
     for name in ("_MOVE_SECONDS", "_LAYER_SECONDS", "_PATIENCE"):
         monkeypatch.setattr(balancing, name, 0.0)
     monkeypatch.setattr(balancing, "_MOVED_BYTES", 1 << 60)
     monkeypatch.setattr(balancing, "_waited", lambda answers: 1.0)
-    for name, value in (("_UNEVEN", 1.0), ("_EVEN", 1.0), ("_PARTS", parts)):
-        monkeypatch.setattr(range_map, name, value)
+    for name in ("_UNEVEN", "_EVEN"):
+        monkeypatch.setattr(range_map, name, 1.0)
 
 
 def driven(directory: Path, resources: Resources, notes: Notes, until: int | None = None) -> State:
@@ -216,3 +219,23 @@ def assert_as_a_plain_search(directory: Path, options: dict[str, str], hosts: Ne
     assert_as_expected(directory, options)
     with RunStore(directory) as store:
         assert (store.read(META, ROUND_KEY), store.read(META, HOSTS_KEY)) == (None, None)
+
+
+def options_of(search: tuple[str, str, str]) -> dict[str, str]:
+    """Options of a small toy puzzle by layout, keys and whether it is directed."""
+    return dict(zip(("layout", "keys", "directed"), search, strict=True), size="300")
+
+
+def range_map_of(directory: Path, hosts: NearHosts) -> RangeMap:
+    """Return the ranges of each host."""
+    with RunStore(directory) as store:
+        return Keepers.of(store, hosts).range_map
+
+
+def assert_readable(directory: Path, hosts: NearHosts) -> None:
+    """Read all layers, and compare their digests."""
+    with RunStore(directory) as store:
+        kept = KeptBlocks(Keepers.of(store, hosts), store.layout)
+        store.elsewhere = lambda: kept
+        for record in store.layer_records():
+            assert digest_text(lanes_of(store.layer(record.depth))) == record.digest
