@@ -27,7 +27,8 @@ def replay(
         str,
         argument(
             "MOVES|FILE",
-            "Moves: '(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left).",
+            "Moves: '(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
+            "-1 ends them).",
         ),
     ],
     options: PuzzleOptions = None,

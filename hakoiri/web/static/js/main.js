@@ -9,6 +9,7 @@ const PAGES = {
   "": () => import("./pages/runs.js"),
   new: () => import("./pages/new.js"),
   runs: () => import("./pages/run.js"),
+  glossary: () => import("./pages/glossary.js"),
 };
 
 const main = document.getElementById("main");

@@ -15,6 +15,7 @@ from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 PAGES = {
     "runs": ("#/", ".run .picture"),
+    "glossary": ("#/glossary", "dt"),
     "new": ("#/new/klotski", ".drawn svg"),
     "overview": ("#/runs/{explored}", ".bars"),
     "board": ("#/runs/{explored}/board", ".move.best"),

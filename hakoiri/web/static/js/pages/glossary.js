@@ -1,0 +1,17 @@
+// The glossary: the terms of docs/glossary.md, which is a link to the file that this page shows.
+
+import {h, put} from "../lib/dom.js";
+
+const ROW = /^\| <a id="[^"]*"><\/a>(.+?) \| (.+) \|$/;
+
+export async function show(place, where, current) {
+  const text = await (await fetch("glossary.md")).text();
+  if (!current()) return;
+  const rows = text.split("\n").map(line => ROW.exec(line)).filter(Boolean);
+  put(place, h("section", {class: "card"}, h("h1", {}, "Glossary"),
+    h("dl", {class: "terms"}, rows.map(([, term, meaning]) => [h("dt", {}, term), h("dd", {}, ...plain(meaning))]).flat())));
+}
+
+// Without the link at the end, for the server does not have the pages of docs.
+const plain = meaning => meaning.replace(/ \[[^\]]+\]\([^)]+\)$/, "").split("`")
+  .map((part, place) => (place % 2 ? h("code", {}, part) : part.replaceAll("*", "")));
