@@ -2,8 +2,10 @@
 
 `docs/reference/command-line.md` and `python.md` beside it hold an introduction and a line ``<!-- generated -->``, which
 is replaced here. The result is not committed: `hakoiri COMMAND --help` and `help()` print the same texts.
+`troubleshooting.md` has a line ``<!-- messages: NAMES -->`` in each section, for the messages of these errors.
 """
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -16,6 +18,8 @@ from typer.main import get_command
 
 import hakoiri
 from hakoiri.cli.app import app
+from hakoiri.hints import WORDS, in_command_line
+from hakoiri.puzzles.errors import Hint
 
 _MARK = "<!-- generated -->"
 #: How annotations print the types of arrays.
@@ -130,12 +134,78 @@ def _docstring(it: Any) -> str:
 
 
 _GENERATED = {"reference/command-line.md": command_line, "reference/python.md": python}
+_MESSAGES = re.compile(r"<!-- messages: (.*?) -->")
+#: What is shown for a value in a message.
+_VALUE = "…"
+_TOLD = {"note": "note", "report": "note", "_note": "note", "log": "note", "BadParameter": "option"}
+_TOLD |= {"problem": "problem", "HTTPException": "problem", "fault": "fault", "mistake": "fault", "damage": "fault"}
+
+
+def messages() -> dict[str, set[str]]:
+    """Return the messages that the product has, with their hints, by the error or by how they are told."""
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8"))
+        for package in ("puzzles", "storage", "worker", "coordinator", "hakoiri")
+        for path in sorted((Path(__file__).parent.parent / package).rglob("*.py"))
+    ]
+    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    kinds = {node.name: node.name for node in classes}
+    kinds |= {node.name: ast.unparse(node.returns).strip("'") for node in functions if node.returns is not None}
+    kinds = {name: kind for name, kind in kinds.items() if kind.endswith("Error")} | _TOLD
+    owners = {id(part): node.name for node in classes if node.name in kinds for part in node.body}
+    found: dict[str, set[str]] = {}
+    for function in functions:
+        local = {
+            target.id: node.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(function):
+            name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            kind = owners.get(id(function)) if name == "__init__" else kinds.get(name)
+            if isinstance(node, ast.Call) and kind:
+                texts = [text for each in node.args for text in _templates(each, local) if " " in text.strip()][:2]
+                hints = "".join(f"; {hint}" for each in node.args for hint in _hints(each))
+                found.setdefault(kind, set()).update(f"{text}{hints}" for text in texts)
+    return found
+
+
+def _templates(node: ast.expr, local: dict[str, ast.expr]) -> list[str]:
+    """Return the texts that an expression may have, with `_VALUE` for each value in them."""
+    if isinstance(node, ast.Name) and node.id in local:
+        return _templates(local[node.id], {})
+    if isinstance(node, ast.IfExp):
+        return _templates(node.body, local) + _templates(node.orelse, local)
+    if isinstance(node, ast.JoinedStr):
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else _VALUE for part in node.values)
+        return [re.sub(f"{_VALUE}+", _VALUE, text)]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def _hints(node: ast.expr) -> Iterator[str]:
+    """Yield a hint as a command."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Hint":
+        values: list[Any] = [each.value if isinstance(each, ast.Constant) else "" for each in node.args]
+        do, what, value = [*values, "", ""][:3]
+        of_run = "{run}" in WORDS[do][1]
+        yield in_command_line(Hint(do, what or ("RUN" if of_run else "NAME"), value or ("" if of_run else "VALUE")))
+
+
+def _listed(names: str) -> str:
+    """Return the messages of some errors as a list."""
+    found = messages()
+    texts = sorted({text for name in names.split() for text in found.get(name, ())}, key=str.lower)
+    return "\n".join(f"- ``{text}``" for text in texts)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put the generated part into a page."""
     make = _GENERATED.get(page.file.src_uri)
     text = markdown.replace(_MARK, "\n".join(make())) if make else markdown
+    text = _MESSAGES.sub(lambda found: _listed(found[1]), text)
     # Most Markdown wants a bar in the code of a table escaped, Python's shows the backslash.
     return re.sub(r"(?m)^\|.*$", lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
 

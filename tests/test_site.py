@@ -29,6 +29,24 @@ def test_the_python_interface_is_there_in_full() -> None:
     assert "\nopen_run(name: str = 'last', " in text and "\n`layer(depth: int) -> Keys`\n" in text
 
 
+def test_every_message_is_on_the_page_about_troubles() -> None:
+    """By the error that carries it, or how it is told; an error without a section fails."""
+    found = HOOKS["messages"]()
+    page = (ROOT / "docs" / "reference" / "troubleshooting.md").read_text(encoding="utf-8")
+    named = [name for names in HOOKS["_MESSAGES"].findall(page) for name in names.split()]
+    assert sorted(named) == sorted(found)
+    assert all(found.values())
+    file = SimpleNamespace(src_uri="reference/troubleshooting.md")
+    shown = HOOKS["on_page_markdown"](page, SimpleNamespace(file=file))
+    assert not [text for texts in found.values() for text in texts if f"- ``{text}``" not in shown]
+    for kind, text in (
+        ("PuzzleError", "there is no puzzle …; known puzzles: …; write a puzzle of your own as FILE.py:NAME"),
+        ("NameTakenError", "there is a run … already; take another name; 'hakoiri delete RUN' removes it"),
+        ("fault", "layer … has … goals, but … in its record"),
+    ):
+        assert text in found[kind], text
+
+
 @pytest.mark.parametrize("page", ["command-line", "python"])
 def test_each_has_a_page(page: str) -> None:
     assert HOOKS["_MARK"] in (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
