@@ -18,7 +18,7 @@ from hakoiri.worker.deals.solving import MOST_POSITIONS, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import inner_graph, label_components
-from hakoiri.worker.graphs.forests import balance, fold, pairs_of
+from hakoiri.worker.graphs.forests import Forest, balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
@@ -116,8 +116,11 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
     keys = puzzle.keys([puzzle.start])
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
     balance(keys, targets, counts)
-    _load_coding(pairs_of(keys, keys))
+    pairs = pairs_of(keys, keys)
+    _load_coding(pairs)
+    scatter(pairs, partition_by(pairs, 1).table)
     fold(keys, targets, counts, puzzle.undirected)
+    Forest(keys).join(pairs)
     KeyIndex.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)

@@ -16,7 +16,7 @@ from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord
-from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
+from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, PARTIAL_KEY
 from hakoiri.storage.results.census import read_component
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
@@ -61,7 +61,7 @@ class CensusJob(Job):
         session.observer.note("counting the components again" if sound else "counting everything again")
         for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
             store.erase(database)
-        for name in (PARTIAL_KEY, SIZES_KEY):
+        for name in (PARTIAL_KEY, NUMBERS_KEY):
             store.erase(META, name)
         found = CensusFigures(CensusFigures.of(store.state).configurations if sound else 0)
         state = replace(store.state, digest="", figures=found.as_dict())

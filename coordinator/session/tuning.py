@@ -28,7 +28,7 @@ class Tuning:
     batch_work: int = 1_000_000
     #: Strong components of this many configurations and more are searched by the coordinator, which can stop midway.
     searched_here_from: int = 50_000
-    #: Configurations of a whole space that are joined at a time, if memory allows.
+    #: Most configurations of a whole space that a thread looks at before it takes others.
     most_range: int = 1 << 24
     #: A chunk whose worker has not answered for this long goes to another worker as well, then after twice as long.
     deadline: float = 60.0

@@ -92,24 +92,6 @@ def _parts(begins: NDArray[np.int64], end: int) -> Iterator[tuple[int, int, int]
         yield slab, int(begins[slab]), int(ends[slab])
 
 
-def numbered(slabs: Slabs, part: range, count: int) -> Labels:
-    """Return the components of slabs whose labels are still places; all slabs before them are numbered.
-
-    A new component begins at each configuration with its own place; `count` components come before.
-    """
-    begin = part.start * SLAB
-    places = slabs.labels(part).astype(np.int64)
-    labels = np.empty(len(places), dtype=np.uint32)
-    own = places == np.arange(begin, begin + len(places))
-    labels[own] = count + np.arange(np.count_nonzero(own))
-    below = places < begin
-    distinct, which = np.unique(places[below], return_inverse=True)
-    labels[below] = slabs.labels_at(distinct)[which]
-    inside = ~own & ~below
-    labels[inside] = labels[places[inside] - begin]
-    return labels
-
-
 def added(sizes: Sizes, labels: Labels) -> Sizes:
     """Return `sizes` with the configurations of `labels` added."""
     counted: Sizes = np.bincount(labels, minlength=len(sizes))

@@ -5,8 +5,8 @@
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
 
-While `coordinator.spaces.joining` counts the components of a space beyond memory, the labels have another meaning. Then
-``sizes`` in ``meta`` is a CRC-32 and the number of configurations of each component, int64 big-endian.
+While `coordinator.spaces.joining` counts the components, the labels are the numbers of *trees*, parts of components.
+Then ``numbers`` in ``meta`` is a CRC-32 and the component of each tree, uint32 big-endian.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.ledger.records import seal, unseal
-from hakoiri.storage.names import COMPONENTS, LABELS, META, PAIRS, SIZES_KEY, number_key
+from hakoiri.storage.names import COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, number_key
 
 #: Labels in an entry.
 SLAB = 1 << 16
@@ -69,17 +69,17 @@ def read_labels(store: RunStore, count: int) -> Labels:
     return labels
 
 
-def stage_sizes(store: RunStore, sizes: NDArray[np.int64]) -> None:
-    """Stage the number of configurations of each component."""
-    store.stage(META, SIZES_KEY, seal(sizes.astype(">i8").tobytes(), SIZES_KEY))
+def stage_numbers(store: RunStore, numbers: Labels) -> None:
+    """Stage the component of each part of a component."""
+    store.stage(META, NUMBERS_KEY, seal(numbers.astype(">u4").tobytes(), NUMBERS_KEY))
 
 
-def read_sizes(store: RunStore) -> NDArray[np.int64]:
-    """Return the sizes that `stage_sizes` staged; `DamagedError` if they are damaged."""
-    raw = store.read(META, SIZES_KEY)
+def read_numbers(store: RunStore) -> Labels:
+    """Return the numbers that `stage_numbers` staged; `DamagedError` if they are damaged."""
+    raw = store.read(META, NUMBERS_KEY)
     if raw is None:
-        raise DamagedError(f"run {store.directory.name}: the component sizes are missing")
-    return np.frombuffer(unseal(raw, "sizes of components", SIZES_KEY), dtype=">i8").astype(np.int64)
+        raise DamagedError(f"run {store.directory.name}: the component numbers are missing")
+    return np.frombuffer(unseal(raw, "numbers of components", NUMBERS_KEY), dtype=">u4").astype(np.uint32)
 
 
 def stage_component(store: RunStore, found: Diameter) -> None:

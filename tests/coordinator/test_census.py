@@ -33,14 +33,25 @@ from hakoiri.coordinator.spaces.joining import Joining
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
+from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.storage.names import LABELS, META, PARTIAL_KEY, SIZES_KEY, SPILL_FOLDER, number_key
+from hakoiri.storage.names import LABELS, META, NUMBERS_KEY, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.storage.results.census import Diameter, read_component, read_pairs, stage_component
 from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
+from hakoiri.worker.graphs.forests import (
+    PAIR_LAYOUTS,
+    Forest,
+    balance,
+    find_roots,
+    fold,
+    pairs_of,
+    split_numbered,
+    split_pairs,
+    unite,
+)
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
@@ -59,7 +70,6 @@ _PASSES = (
     "expanding moves",
     "joining configurations",
     "numbering components",
-    "sorting components",
 )
 _EMBEDDINGS = [
     ("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clumped"), ("u128", "spread"), ("u256", "clumped"),
@@ -158,21 +168,21 @@ def test_passes_that_another_version_left_half_done_are_begun_anew(headline: str
     assert found(stopped) == found(straight)
 
 
-def test_ranges_that_another_version_counted_from_the_highest_are_joined_anew(tmp_path: Path) -> None:
+def test_ranges_that_another_version_folded_one_after_the_other_are_joined_anew(tmp_path: Path) -> None:
     straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
     driven(straight, _SHORT)
     assert stopped_at(stopped, "joining configurations") == "interrupted"
     with RunStore(stopped, writable=True) as store:
         fields = store.read_partial()
         assert fields is not None
-        fields["span"] = fields.pop("range_slabs")
-        store.stage_record(META, PARTIAL_KEY, fields)
+        known = {name: fields[name] for name in ("range_slabs", "moves", "balance", "spilled")}
+        store.stage_record(META, PARTIAL_KEY, {**known, "expanded": 600, "folded": 1, "numbered": 0, "sorted": 0})
         store.commit(store.state)
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
 
 
-@pytest.mark.parametrize("headline", ["joining configurations", "sorting components"])
+@pytest.mark.parametrize("headline", ["joining configurations", "numbering components"])
 def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -> None:
     straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
     driven(straight, Resources())
@@ -181,7 +191,7 @@ def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -
     assert found(stopped) == found(straight)
     with RunStore(stopped) as store:
         assert store.read_partial() is None
-        assert store.read(META, SIZES_KEY) is None
+        assert store.read(META, NUMBERS_KEY) is None
     assert not list((stopped / SPILL_FOLDER).glob("*"))
 
 
@@ -315,7 +325,7 @@ def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resourc
 @pytest.mark.parametrize(
     ("puzzle", "options", "phases"),
     [
-        ("toy", {"keys": "spread"}, _PASSES[:-1]),
+        ("toy", {"keys": "spread"}, _PASSES),
         ("dust", {"keys": "spread"}, _PASSES),
         ("hanoi", {"discs": "6"}, ("building the graph", "the diameter is between ", "listing diametral pairs")),
         ("pancakes", {"n": "7"}, ("building the graph", "the diameter is between 8 and 8", "listing diametral pairs")),
@@ -480,12 +490,13 @@ def test_pairs_in_memory_are_counted_and_make_room_for_others(tmp_path: Path, mo
 def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each takes three keys of 4 bytes and 40 more of half of the memory, in whole slabs."""
+    """Each takes three keys of 4 bytes, two for each move, and 40 more; two threads share half of the memory."""
     spans = list[int]()
     before_call(monkeypatch, Joining, "run", lambda joining: spans.append(joining._done.range_slabs))
-    roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, most_range=1 << 20))
+    roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, least_bytes=200_000, most_range=1 << 20))
     driven(started(tmp_path, "u32", "spread"), roomy)
-    assert spans == [20_000 // 2 // (3 * 4 + 40) // _SLAB]
+    each = (3 + 2 * Toy.most_successors) * 4 + 40
+    assert spans == [200_000 // 2 // (4 * each) // _SLAB] == [2]
 
 
 def _policy(layout: Layout, moves: float) -> distances.DistancePolicy:
@@ -556,35 +567,52 @@ def _keys(layout: str, count: int) -> Keys:
     return width.pack(sorted({int.from_bytes(rng.bytes(width.bytes), "big") for _ in range(count)}))
 
 
+@pytest.mark.parametrize("by_chunks", [False, True])
 @pytest.mark.parametrize("layout", ["u32", pytest.param("u64", marks=pytest.mark.slow), "u128"])
 @settings(max_examples=40)
 @given(
-    edges=st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)).filter(lambda ends: ends[0] != ends[1])),
+    edges=st.sets(st.tuples(st.integers(0, 29), st.integers(0, 29)).filter(lambda ends: ends[0] != ends[1])),
     cuts=st.sets(st.integers(1, 29), max_size=4),
+    undirected=st.booleans(),
 )
-def test_ranges_folded_from_the_highest_down_hang_together_as_the_edges_do(
-    layout: str, edges: list[tuple[int, int]], cuts: set[int]
+def test_ranges_that_know_nothing_of_each_other_hang_together_as_the_edges_do(
+    layout: str, by_chunks: bool, edges: set[tuple[int, int]], cuts: set[int], undirected: bool
 ) -> None:
-    keys = _keys(layout, 30)
-    wanted = connected_components(
-        coo_array((np.ones(len(edges)), np.array(edges, dtype=int).reshape(-1, 2).T), (30, 30)), directed=False
-    )[1]
-    greater, lesser = ([pick(edge) for edge in edges] for pick in (max, min))
-    waiting = [pairs_of(keys[greater], keys[lesser])]
-    parents = list(range(30))
-    for low, high in zip([*sorted(cuts, reverse=True), 0], [30, *sorted(cuts, reverse=True)], strict=True):
+    edges = edges | {(other, one) for one, other in edges} if undirected else edges
+    ends = np.array(sorted(edges), dtype=int).reshape(-1, 2)
+    wanted = connected_components(coo_array((np.ones(len(ends)), ends.T), shape=(30, 30)), directed=False)[1]
+    keys, labels, away = _keys(layout, 30), np.empty(30, dtype=np.int32), []
+    for low, high in pairwise([0, *sorted(cuts), 30]):
         forest = Forest(keys[low:high])
-        ones, others = split_pairs(np.concatenate(waiting), LAYOUTS[layout])
-        mine = forest.places(ones) >= 0
-        left = forest.join(forest.places(ones[mine]), others[mine])
-        waiting = [pairs_of(ones[~mine], others[~mine]), left]
-        for one, other in zip(*map(ints, split_pairs(forest.pairs(), LAYOUTS[layout])), strict=True):
-            parents[ints(keys).index(one)] = ints(keys).index(other)
-    for vertex in range(30):
-        parents[vertex] = parents[parents[vertex]]
+        for begin in range(low, high, 3 if by_chunks else 30):
+            end = min(high, begin + 3) if by_chunks else high
+            mine = ends[(ends[:, 0] >= begin) & (ends[:, 0] < end)]
+            moves = keys[mine[:, 1]], np.bincount(mine[:, 0] - begin, minlength=end - begin).astype(np.uint16)
+            if by_chunks:
+                forest.join(fold(keys[begin:end], *moves, undirected))
+            else:
+                forest.link(0, *moves, undirected)
+        trees = forest.trees(low)
+        assert {*trees.labels.tolist()} == {*range(low, low + trees.size)}
+        labels[low:high] = trees.labels
+        away += [split_numbered(batch, LAYOUTS[layout]) for batch in trees.pairs]
+    parents = np.arange(30, dtype=np.int32)
+    for others, numbers in away:
+        unite(parents, labels[lower_bounds(keys, others)], numbers.astype(np.int32))
+    find_roots(parents)
+    joined = parents[labels]
     assert all(
-        (parents[one] == parents[other]) == (wanted[one] == wanted[other]) for one, other in combinations(range(30), 2)
+        (joined[one] == joined[other]) == (wanted[one] == wanted[other]) for one, other in combinations(range(30), 2)
     )
+
+
+def test_moves_to_the_same_key_elsewhere_take_no_more_room_than_one() -> None:
+    keys, elsewhere = np.arange(100, dtype=np.uint32), np.full(99, 200, dtype=np.uint32)
+    forest = Forest(keys)
+    moves = np.column_stack([keys[1:], elsewhere]).reshape(-1)
+    for first in range(99):
+        forest.link(first, moves[2 * first : 2 * first + 2].copy(), np.array([2], dtype=np.uint16), True)
+    assert sum(map(len, forest.trees(0).pairs)) <= 100
 
 
 @pytest.mark.parametrize("layout", PAIR_LAYOUTS, ids=lambda layout: layout.name)

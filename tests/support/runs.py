@@ -17,7 +17,7 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.spaces import joining, slabs
+from hakoiri.coordinator.spaces import growing, joining, slabs
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -117,5 +117,5 @@ def started(tmp_path: Path, kind: str = "explore", resources: Resources | None =
 
 def small_slabs(patch: pytest.MonkeyPatch, size: int) -> None:
     """From now on a slab has so many configurations."""
-    for module in (census, joining, results, slabs, verify):
+    for module in (census, growing, joining, results, slabs, verify):
         patch.setattr(module, "SLAB", size)
