@@ -49,7 +49,7 @@ def export_run(
         check_ending(target)
         return write_rows(rows, target)
     if images:
-        text = f"run {run.name} is no tree, its configurations have no images"
+        text = f"run {run.name} is not a tree, so its configurations have no images"
         raise UnanswerableError(text, Hint("leave out", "images"))
     ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX])
     stream = Stream(run, control, observer, layers)

@@ -189,7 +189,7 @@ class RunPart:
             beside = others[0] if others else self.store.layout.empty(0)
             self._check = PartCheck(self.store, self._copies, self.puzzle, request, session, beside, together)
         if self._check is None or not self._check.is_asked(request, session):
-            raise PayloadError("this host has begun no check: it was started again")
+            raise PayloadError("this host has no check in progress, because it was restarted")
         answer = self._check.go_on()
         if self._check.finished:
             self._check = None
