@@ -15,7 +15,7 @@ REST = ("benchmarks", "campaigns", "scripts", "tests")
 #: How many findings remain, by rule and part of the repository; 0 where nothing is said. Lower them, never raise them.
 BUDGETS = {
     ("inversion", "product"): 5, ("none", "product"): 1,
-    ("long", "docs"): 31, ("long", "product"): 54, ("long", "rest"): 7,
+    ("long", "docs"): 30, ("long", "product"): 53, ("long", "rest"): 7,
 }  # fmt: skip
 QUESTION = re.compile(r"(What|How|Whether|Who|Whose|Which|Where)\b")
 NONE = re.compile(r"\b(is|are) none\b")

@@ -34,7 +34,7 @@ from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results.census import SLAB, Labels, read_numbers, stage_labels, stage_numbers
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS
-from hakoiri.worker.graphs.trees import Edges, Grown, edges_to
+from hakoiri.worker.graphs.trees import Grown, TreeEdges, edges_to
 from hakoiri.worker.layers.partition import Partition, scatter
 from hakoiri.worker.layers.ranges import RangeInput
 
@@ -239,7 +239,7 @@ class Joining:
         self._context.budget.require(f"joining {numbers.count:,} parts of components", TREE_BYTES * numbers.count)
         union = TreeUnion(numbers)
 
-        def edges(work: _RangeWork) -> Edges | None:
+        def edges(work: _RangeWork) -> TreeEdges | None:
             blocks = (decode(block, self._spill.layout) for block in work.pairs.blocks)
             with self._spill.decoding(work.number):
                 return edges_to(together(work.keys), work.trees, chain(work.pairs.parts, blocks))

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.spaces.slabs import ranks_of
 from hakoiri.storage.results.census import Labels
 from hakoiri.worker.graphs.forests import find_roots, unite
-from hakoiri.worker.graphs.trees import Edges
+from hakoiri.worker.graphs.trees import TreeEdges
 
 #: Bytes of a tree while trees are united.
 TREE_BYTES = 16
-#: Edges united at a time, which are 50 bytes each then.
+#: TreeEdges united at a time, which are 50 bytes each then.
 _AT_ONCE = 1 << 16
 _LOW = (1 << 32) - 1
 
@@ -48,7 +48,7 @@ class TreeUnion:
         self._numbers, self._sizes = numbers, np.zeros(numbers.count, dtype=np.int64)
         self._parents: NDArray[Any] = np.arange(numbers.count, dtype=np.int64 if numbers.count >> 31 else np.int32)
 
-    def add(self, number: int, edges: Edges) -> None:
+    def add(self, number: int, edges: TreeEdges) -> None:
         """Unite the trees of a range with others."""
         offset = int(self._numbers.offsets[number])
         self._sizes[offset : offset + len(edges.sizes)] = edges.sizes

@@ -23,8 +23,8 @@ class Grown(NamedTuple):
     balance: int
 
 
-class Edges(NamedTuple):
-    """Edges to the trees of a range, and the size of each of these.
+class TreeEdges(NamedTuple):
+    """TreeEdges to the trees of a range, and the size of each of these.
 
     Each of `pairs` has 32 bits for the number of such a tree, from 0 on, and 32 for that of a tree elsewhere.
     """
@@ -43,7 +43,7 @@ def grow(puzzle: Puzzle, keys: Keys, first: int, step: int) -> Grown:
     return Grown(forest.trees(first), moves, total)
 
 
-def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> Edges | None:
+def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> TreeEdges | None:
     """Return the edges to the trees of a range, `labels` from 0 on, by pairs (key, tree elsewhere).
 
     ``None`` if a key of the pairs is not among `keys`.
@@ -57,4 +57,4 @@ def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> Ed
         if sum(map(len, found)) > most:
             found = [distinct(np.concatenate(found))]
             most = max(most, 2 * len(found[0]))
-    return Edges(distinct(np.concatenate(found)), np.bincount(labels))
+    return TreeEdges(distinct(np.concatenate(found)), np.bincount(labels))
