@@ -8,13 +8,13 @@ from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 
 #: The sentence around a command or a call, the command, and the call: empty if Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {
-    "resume": ("go on with: {}", "hakoiri resume {run}", "resume_run({run})"),
+    "resume": ("continue with: {}", "hakoiri resume {run}", "resume_run({run})"),
     "repair": ("{} repairs what is damaged", "'hakoiri resume {run} --repair'", "resume_run({run}, repair=True)"),
     "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
     "collect": ("bring it home with {}", "'hakoiri collect {run}'", ""),
     "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),
     "delete": ("{} removes it", "'hakoiri delete {run}'", "delete_run({run})"),
-    "status": ("look with {}", "'hakoiri status {run}'", ""),
+    "status": ("see {}", "'hakoiri status {run}'", ""),
     "ask": ("ask {}", "'{question}'", "run.{question}"),
     "give": ("give {}", "{setting} {value}", "{setting}"),
     "change": ("choose another with {}", "{setting}", "{setting}"),

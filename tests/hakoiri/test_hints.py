@@ -14,10 +14,10 @@ from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 
 RUN = "3f9a2c-klotski"
 SAID = {
-    Hint("resume", RUN): ("go on with: hakoiri resume 3f9a2c-klotski", "go on with: resume_run('3f9a2c-klotski')"),
+    Hint("resume", RUN): ("continue with: hakoiri resume 3f9a2c-klotski", "continue with: resume_run('3f9a2c-klotski')"),
     Hint("resume", RUN, "my runs"): (
-        "go on with: hakoiri resume 3f9a2c-klotski --data 'my runs'",
-        "go on with: resume_run('3f9a2c-klotski', data='my runs')",
+        "continue with: hakoiri resume 3f9a2c-klotski --data 'my runs'",
+        "continue with: resume_run('3f9a2c-klotski', data='my runs')",
     ),
     Hint("repair", RUN): (
         "'hakoiri resume 3f9a2c-klotski --repair' repairs what is damaged",
@@ -31,7 +31,7 @@ SAID = {
     Hint("collect", RUN): ("bring it home with 'hakoiri collect 3f9a2c-klotski'", ""),
     Hint("drain", "host-a"): ("move its ranges to other hosts with 'hakoiri drain host-a'", ""),
     Hint("delete", RUN): ("'hakoiri delete 3f9a2c-klotski' removes it", "delete_run('3f9a2c-klotski') removes it"),
-    Hint("status", RUN): ("look with 'hakoiri status 3f9a2c-klotski'", ""),
+    Hint("status", RUN): ("see 'hakoiri status 3f9a2c-klotski'", ""),
     Hint("ask", RUN, "diameter"): ("ask 'hakoiri diameter 3f9a2c-klotski'", "ask run.diameter()"),
     Hint("ask", RUN, "farthest"): ("ask 'hakoiri path 3f9a2c-klotski --to farthest'", "ask run.path('farthest')"),
     Hint("ask", RUN, "status"): ("ask 'hakoiri status 3f9a2c-klotski'", "ask run.summary()"),

@@ -35,7 +35,7 @@ def test_a_host_whose_disk_is_full_ends_the_session_with_its_name(
         said = f"host {hosts.name(1)}: the disk under {hosts.store(1)} is full"
         assert refused.code == 1
         assert refused.error.startswith(f"hakoiri: {said}")
-        assert refused.error.endswith(f"free some space; go on with: hakoiri resume {run}")
+        assert refused.error.endswith(f"free some space; continue with: hakoiri resume {run}")
         found = hakoiri.ask("status", run)
         assert (found["status"], found["reason"]) == ("interrupted", refused.error.removeprefix("hakoiri: "))
         assert found["depth"] > 3

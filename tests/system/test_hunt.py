@@ -112,7 +112,7 @@ def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri) -> None:
     running.send(signal.SIGINT)
     stopped = running.finish()
     assert stopped.code == 130
-    found = re.search(r"interrupted: stopped by SIGINT; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    found = re.search(r"interrupted: stopped by SIGINT; continue with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
     assert found, stopped
     before = records(hakoiri)
     goes_on = hakoiri.start(*shlex.split(found[1]))

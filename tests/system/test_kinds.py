@@ -74,7 +74,7 @@ def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -
     run = count(hakoiri.data, queued=True)
     with RunStore(run, writable=True) as store:
         store.commit(store.state.become("interrupted", "it is full", (Hint("lower", "cap"), Hint("resume", run.name))))
-    reason = f"it is full; lower --cap; go on with: hakoiri resume {run.name}"
+    reason = f"it is full; lower --cap; continue with: hakoiri resume {run.name}"
     assert hakoiri.ask("status", run.name)["reason"] == hakoiri.ask("runs")["runs"][0]["reason"] == reason
     assert hakoiri.here("delete", "none", check=False).error.endswith("; 'hakoiri runs' lists them")
     (run / DATA_FILE).write_bytes(b"none")

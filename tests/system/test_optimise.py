@@ -146,7 +146,7 @@ def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri, tmp_path: Path) -> 
     running.send(signal.SIGINT)
     stopped = running.finish()
     assert stopped.code == 130
-    found = re.search(r"interrupted: stopped by SIGINT; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    found = re.search(r"interrupted: stopped by SIGINT; continue with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
     assert found, stopped
     assert found[1].startswith(f"resume {stopped.json['run']}")
     again = hakoiri.ask(*line, "--rounds", "1")

@@ -158,7 +158,7 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     left = there()
     assert len(killed) < len(left) < 80
 
-    (command,) = re.findall("interrupted: stopped by SIGINT; go on with: hakoiri (.*)", interrupted.stderr)
+    (command,) = re.findall("interrupted: stopped by SIGINT; continue with: hakoiri (.*)", interrupted.stderr)
     finished = hakoiri.here(*shlex.split(command))
     assert f"{len(left)} deals are done" in finished.stderr
     last = there()
@@ -190,7 +190,7 @@ def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*SMALL[:-1], "13", "--redis", "redis://:secret@127.0.0.1:1/0", check=False)
     assert refused.code == 1
     assert "secret" not in refused.error
-    assert "; go on with: hakoiri resume " in refused.error
+    assert "; continue with: hakoiri resume " in refused.error
 
 
 def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
@@ -200,7 +200,7 @@ def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, r
     running.send(signal.SIGTERM)
     stopped = running.finish()
     assert stopped.code == 143
-    assert "interrupted: stopped by SIGTERM; go on with: hakoiri resume " in stopped.stderr
+    assert "interrupted: stopped by SIGTERM; continue with: hakoiri resume " in stopped.stderr
     assert redis_server.url not in stopped.stderr
 
 
