@@ -14,7 +14,10 @@ from hakoiri.puzzles.errors import Do, HakoiriError, Hint
 
 RUN = "3f9a2c-klotski"
 SAID = {
-    Hint("resume", RUN): ("continue with: hakoiri resume 3f9a2c-klotski", "continue with: resume_run('3f9a2c-klotski')"),
+    Hint("resume", RUN): (
+        "continue with: hakoiri resume 3f9a2c-klotski",
+        "continue with: resume_run('3f9a2c-klotski')",
+    ),
     Hint("resume", RUN, "my runs"): (
         "continue with: hakoiri resume 3f9a2c-klotski --data 'my runs'",
         "continue with: resume_run('3f9a2c-klotski', data='my runs')",
