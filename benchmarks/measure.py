@@ -1,10 +1,10 @@
 """Measure Hakoiri on this machine: ``python benchmarks/measure.py --out result.json``.
 
 Every figure is of a real process of its own, as a user would start it, with the kernels already compiled ("warm").
-`seconds` is wall time, `cpu_seconds` user and system time of the process (and of workers and Redis, where they work
-for it), `peak_mb` its largest resident memory and `disk_mb` what the run stored, in units of 10**6 bytes; `computing`
-is what the run itself reports. The median of the repeats is given, and all of them.
-The machine is noisy: compare two versions in one sitting, and by ratio (``python benchmarks/compare.py``).
+`seconds` is wall time, `cpu_seconds` user and system time of the process (and of workers and Redis, where they work for
+it). `peak_mb` is its largest resident memory and `disk_mb` what the run stored, in units of 10**6 bytes. `computing` is
+what the run itself reports. The median of the repeats is given, and all of them. The machine is noisy: compare two
+versions in one sitting, and by ratio (``python benchmarks/compare.py``).
 """
 
 import argparse

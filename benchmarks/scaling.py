@@ -3,10 +3,10 @@
     python benchmarks/scaling.py --test --plot docs/reports/scaling.svg   # For that page. As root; 20 minutes.
     python benchmarks/scaling.py --only pancakes --json
 
-The script runs each space by threads, by 1, 2 and 4 hosts at the same time, and by 1, 2, 4 and 8 hosts one after the
-other, so that each has the machine for itself. Hosts have one thread and run in network namespaces. `benchmarks.costs`
-fits the costs, and `benchmarks.prediction` computes the speed-ups. With --test the script also runs spaces on links so
-slow that sending takes most of the time, and compares these times with predictions.
+The script runs each space by threads, and by 1, 2 and 4 hosts at the same time. It also runs it by 1, 2, 4 and 8 hosts
+one after the other, so that each has the machine for itself. Hosts have one thread and run in network namespaces.
+`benchmarks.costs` fits the costs, and `benchmarks.prediction` computes the speed-ups. With --test the script also runs
+spaces on links so slow that sending takes most of the time, and compares these times with predictions.
 """
 
 import argparse

@@ -4,9 +4,9 @@
     python benchmarks/shares.py --only verify --only hardest
 
 The script runs each command of `WORKS` twice, by threads and with two workers and their own Redis, each time in a new
-data directory with the runs that the command needs. It prints a table row for each: the processor seconds, user and
-system, start-up included, of the command by threads; of the coordinator, the workers and Redis; and the workers' share
-of the time of coordinator and workers.
+data directory with the runs that the command needs. It prints a table row for each: the processor seconds of the
+command by threads; of the coordinator, the workers and Redis; and the workers' share of the time of coordinator and
+workers. Seconds are user and system, start-up included.
 """
 
 import argparse

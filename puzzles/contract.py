@@ -118,8 +118,8 @@ class Puzzle(ABC):
     Keys come and go as batches of `layout` (`puzzles.keys.layout`). An instance is immutable and safe to share between
     threads. Increase `version` whenever keys, moves or goals change: a run made with another version is refused.
 
-    If there is a good numbering of the configurations (0, 1, 2, ... without many gaps), use it for the keys:
-    dense keys take a byte each on disk, and the search finds their duplicates in bitmaps instead of by sorting.
+    If the configurations have a good numbering (0, 1, 2, ... without many gaps), use it for the keys. Dense keys take a
+    byte each on disk, and the search finds their duplicates in bitmaps instead of by sorting.
     """
 
     #: The name on the command line.

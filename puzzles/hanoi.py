@@ -1,7 +1,7 @@
 """The towers of Hanoi with three to eight pegs and up to twenty discs.
 
-A key has as many bits per disc as a peg's number needs (two for three and four pegs, three above), the smallest disc
-in the lowest bits: with four or eight pegs every number below ``pegs ** discs`` is a configuration.
+A key has as many bits per disc as a peg's number needs: two for three and four pegs, three above. The smallest disc is
+in the lowest bits. With four or eight pegs every number below ``pegs ** discs`` is a configuration.
 
 A text has one row per peg, each from the bottom disc to the top one, ``.`` for an empty peg; disc A is the smallest.
 So three discs on the first of four pegs are ``CBA/././.``.

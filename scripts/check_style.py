@@ -13,10 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("puzzles", "storage", "worker", "coordinator", "hakoiri")
 REST = ("benchmarks", "campaigns", "scripts", "tests")
 #: How many findings remain, by rule and part of the repository; 0 where nothing is said. Lower them, never raise them.
-BUDGETS = {
-    ("inversion", "product"): 5, ("none", "product"): 1,
-    ("long", "docs"): 30, ("long", "product"): 53, ("long", "rest"): 7,
-}  # fmt: skip
+BUDGETS = dict[tuple[str, str], int]()
 QUESTION = re.compile(r"(What|How|Whether|Who|Whose|Which|Where)\b")
 NONE = re.compile(r"\b(is|are) none\b")
 #: "Of X, Y is": no plain sentence begins so, but for "Of course" and "Of these two".

@@ -1,7 +1,7 @@
 """``python -m hakoiri.worker.deriver`` follows the reference rules of a puzzle for a host, beside its own process.
 
-It is sent the puzzle, then a message for each batch of keys, and answers each with one: the length in eight bytes, then
-the payload of the chunk of the task ``derive``, or of its result. It loads the files with puzzles that the host has.
+It receives the puzzle, then a message for each batch of keys, and answers each. A message is the length in eight bytes,
+then the payload of the chunk of the task ``derive``, or of its result. It loads the host's files with puzzles.
 """
 
 import os

@@ -37,8 +37,8 @@ BOARDS = Part(
     "middle of the lower edge. *4x4*: squares of 2x2, dominoes and single cells, at least one empty; the goal is a "
     "2x2 piece in the lower right corner. *3x3*: dominoes and single cells, two empty. Metrics: *unit*, one piece "
     "by one cell; *straight*, any distance in one direction; *finger*, any way of one piece. Bickford's row for 4x4"
-    " (132 moves at most; by number of pieces 1, 4, 9, 19, 36, 51, 62, 89, 132, 81, 64, 73, 61, 25, 21) is of "
-    "pieces of any shape, which `study boards` has not, from corner to corner; so it bounds what rectangles do, and"
+    " is of pieces of any shape, which `study boards` has not, from corner to corner: 132 moves at most. By number "
+    "of pieces it is 1, 4, 9, 19, 36, 51, 62, 89, 132, 81, 64, 73, 61, 25, 21. So it bounds what rectangles do, and"
     " is not compared.",
     {"mixes": "mixes", "configurations": "configurations", "components": "components", "diameter": "largest diameter",
      "pair": "between", "moves": "hardest for the goal", "hardest": "from"},

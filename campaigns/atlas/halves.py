@@ -2,11 +2,11 @@
 
     python -m campaigns.atlas.halves 13
 
-Line i of the star {n/2} has the tips i and i + 2 and the crossings i - 1 and i (mod n). From the numbers of tip 0,
-tip 1 and crossing -1 the lines 0, 1, ... are filled one way, and the lines n - 1, n - 2, ... the other; of each line
-one number is chosen, and the last follows. Halves meet at three points: those of one way are kept in a table by the
-numbers there and by all that they have used, and each of the other way is looked up by what it lacks. Number 1 stands
-on a tip or on a crossing, and a rotation takes it to tip 0 or crossing -1; both cases are counted, reflections too.
+Line i of the star {n/2} has the tips i and i + 2 and the crossings i - 1 and i (mod n). From the numbers of tip 0, tip
+1 and crossing -1 the lines 0, 1, ... are filled one way, and the lines n - 1, n - 2, ... the other. One number of each
+line is chosen, and the last follows. Halves meet at three points. Those of one way are kept in a table by the numbers
+there and by all that they have used, and each of the other way is looked up by what it lacks. Number 1 stands on a tip
+or on a crossing, and a rotation takes it to tip 0 or crossing -1; both cases are counted, reflections too.
 """
 
 import argparse

@@ -37,9 +37,9 @@ _GROUPS = (range(1, 2), range(2, _BOARDS + 1))
 NAKURON = Part(
     "nakuron",
     "Nakuron: plays as long as those of the contest",
-    f"Boards of {_SIZE} x {_SIZE} by the three settings of the Supercomputing Contest of 2011, seeds from 1 on, each "
-    "played by a beam for 5, 10 and 15 minutes of the clock, by all threads that there are: a beam is as wide as that "
-    "time allows, so what the machine did besides counts, and *CPU s* below says how much of it a play had. *Bound* is "
+    f"Boards of {_SIZE} x {_SIZE} by the three settings of the Supercomputing Contest of 2011, seeds from 1 on. A "
+    "beam plays each for 5, 10 and 15 minutes of the clock, by all threads that there are. It is as wide as that time "
+    "allows, so what the machine did besides counts; *CPU s* below says how much of it a play had. *Bound* is "
     "what no play can score more than, proved (the mean over the boards). A play that was stopped has its time again. "
     "The first row is of boards that end in a moment.",
     {"boards": "boards", "scores": "score: least / mean / most", "moves": "moves", "bound": "bound"},

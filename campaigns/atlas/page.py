@@ -161,7 +161,7 @@ def _costs(results: Mapping[str, Any]) -> Iterator[str]:
 
 On {results["machine"]}, beside other work, so that seconds of the clock say little. *CPU s* are of all threads of the
 commands together, *computing* is what the run itself tells, peak memory and disk are the most at any
-moment; what a stopped or killed process took is counted with it. `-` was not measured.
+moment. What a stopped or killed process took is counted with it. `-` was not measured.
 
 ![Configurations a second, memory and disk, by the size of a run]({_PICTURE})
 """

@@ -253,11 +253,11 @@ class Keepers(Disturbed):
         "middle": Measure("median of the trials", middle=True),
     }
     text = """\
-Each trial is a run whose layers two or three hosts keep (`worker --store`), some with a data Redis, and one to four
-kills at random moments (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT). They hit the process of a host; its supervisor
-with all children, which is started again on the same directory; a data Redis; the Redis of the queue, which comes back
-empty; the coordinator, after which another one resumes the run; or all of them. In other trials each host is a network
-namespace, and its link is cut for 1 to 10 s, or slowed to 1 or 10 Mbit/s.
+Each trial is a run whose layers two or three hosts keep (`worker --store`), some with a data Redis. One to four kills
+come at random moments (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT). They hit the process of a host, or its
+supervisor with all children, which is started again on the same directory; a data Redis; or the Redis of the queue,
+which comes back empty. Or they hit the coordinator, after which another one resumes the run, or all of these. In other
+trials each host is a network namespace, and its link is cut for 1 to 10 s, or slowed to 1 or 10 Mbit/s.
 
 The run must be complete, with the layers and digests of an undisturbed run by threads. `hakoiri collect` must bring it
 home and leave nothing at hosts that it can reach, and `hakoiri verify` must agree. *Seconds until it went on* are those
@@ -281,7 +281,7 @@ class Copies(Disturbed):
     measures = Keepers.measures
     text = """\
 Each trial is a run whose layers two or three hosts keep, each range at two of them (`run --copies 2`), and one to four
-blows at random moments. A host is ended and its directory removed, and another one begins in its place; the run waits
+blows at random moments. A host is ended and its directory removed, and another one begins in its place. The run waits
 for the lost one in vain, for 3 s instead of a minute, or `hakoiri drain` says that it does not come back. Or a host
 leaves by `hakoiri drain`, and comes back; or one of the kills above happens. The next disk is lost when each range is
 at two hosts again. The run must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 56 --minutes

@@ -259,7 +259,7 @@ class Kills(Disturbed):
         "stood": Measure("seconds until it went on", most=True),
     }
     text = """\
-Each trial is a run of some kind that takes a second, and one to three kills at random moments of a process that takes
+Each trial is a run of some kind that takes a second. One to three kills at random moments hit a process that takes
 part: SIGKILL, or SIGSTOP for longer than others wait, and SIGCONT. If the driver dies, another continues the run. The
 *supervisor* is the process that forks workers: if it alone is killed, its children must end by themselves. Trials with
 workers are runs of which they do chunks. If *two hold it*, or a lock is removed, the first driver stands still while

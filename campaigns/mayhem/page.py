@@ -115,7 +115,7 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
             told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
     told += [_crossed(part, results)] if results.get("crossed") else []
     for name, rows in results["worst"].items():
-        most = "; ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
+        most = ". Then ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
         told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
     return told + _faults(faults)
 

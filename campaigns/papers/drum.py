@@ -68,7 +68,7 @@ def registered(puzzle: Puzzle, layers: list[list[int]]) -> tuple[int, int]:
 def by_order(puzzle: MergedMirrors, layers: list[list[int]]) -> dict[int, int]:
     """Count the 1,152 orders of moves by the configurations that each registers until a goal is expanded.
 
-    Pieces are taken kind by kind and from the upper left, each in all directions; the kinds and the directions come in
+    Pieces are taken kind by kind and from the upper left, each in all directions. The kinds and the directions come in
     any order, and layers are expanded in the order in which they are found, or in reverse.
     """
     graph = {key: _told_moves(puzzle, key) for layer in layers[:-1] for key in layer}

@@ -273,7 +273,7 @@ _PRINTED = Work(
             "the program would be right in a graph with loops, too: moves from S to G",
             "right",
             lambda answers: "{program} by the program, {fewest} in truth".format(**answers[0]["loop"]),
-            "in S → C, C → D, D → A, A → B, B → A, S → B, A → G the program comes to B while it is still at A, and "
+            "in `S → C, C → D, D → A, A → B, B → A, S → B, A → G` the program comes to B while it is still at A, and "
             "notes for good that B leads nowhere",
             "refuted",
             lambda answers: answers[0]["loop"]["program"] == answers[0]["loop"]["fewest"],

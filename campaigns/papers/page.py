@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,9 +26,9 @@ python -m campaigns.papers --show          # print these tables
 python -m campaigns.papers --publish       # write this page
 ```
 
-**agrees**: the figure is the same, or what the paper says in words holds. **answered**: the paper asks, or gives no
-figure. **differs**: the figure is another one, for the reason in the note. **refuted**: the claim is wrong. **cannot be
-known**: no command can check it, for the reason in the note. **not run**: the command has not been run for this page
+**Agrees**: the figure is the same, or what the paper says in words holds. **Answered**: the paper asks, or gives no
+figure. **Differs**: the figure is another one, for the reason in the note. **Refuted**: the claim is wrong. **Cannot be
+known**: no command can check it, for the reason in the note. **Not run**: the command has not been run for this page
 yet. The first column has the numbers of a claim's commands, which are listed below each table with their CPU seconds.
 """
 
@@ -97,4 +98,5 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
-    return plain(value)
+    # Moves of cards are code.
+    return f"`{value}`" if re.fullmatch(r"(\(\w\w, \w\w\) ?)+", str(value)) else plain(value)

@@ -5,8 +5,8 @@ by the puzzle's own moves backwards, if it has any (`coordinator.steps.filtering
 once and followed backwards, if they fit in memory. Otherwise U(N+1) is filtered out of the configurations
 that are left, so all of these are expanded once for each layer.
 
-Which is faster was measured in processor time. Moves backwards read the run once for each layer, which costs little of
-keys of one word: peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 74 s by its moves in memory. Superpuzz of
+Which is faster was measured in processor time. Moves backwards read the run once for each layer, which costs little for
+keys of one word. Peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 74 s by its moves in memory. Superpuzz of
 6 columns, 13 million wide keys in 35 layers, takes 116 s and 26 s, of 5 columns 1.8 s, 0.9 s, and 6.9 s by the filter.
 """
 

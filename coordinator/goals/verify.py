@@ -1,7 +1,7 @@
 """`verify` of goal distances: each derived again from those of the successors, by the reference rules.
 
 A configuration that is no goal is N moves from its nearest one if it leads to one that is N - 1 moves from a goal, and
-to none that is nearer; of an undirected puzzle it leads to the layers N - 1, N and N + 1 alone. Configurations that
+to none that is nearer. In an undirected puzzle it leads to the layers N - 1, N and N + 1 alone. Configurations that
 stand in no layer must not lead to one that does.
 """
 

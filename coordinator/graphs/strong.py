@@ -2,9 +2,9 @@
 
 Small components are searched from every vertex. Large ones are bounded. A search along the moves from a vertex s and
 one against them give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same in the other direction.
-This is repeated until the greatest distance found meets the least upper bound (Takes and Kosters for undirected graphs;
-Borassi et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015, for
-directed ones).
+This is repeated until the greatest distance found meets the least upper bound. Takes and Kosters do so for undirected
+graphs; Borassi et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015,
+for directed ones.
 """
 
 from collections import Counter

@@ -1,10 +1,10 @@
 """`verify` of an exploration: its layers derived again, by the theory and not by the search.
 
 By the triangle inequality a successor of a configuration in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and
-each configuration of U(N) has a neighbour in U(N-1); of a directed puzzle it lies in one of the layers up to U(N+1),
-and something in U(N-1) leads to each of U(N). Together with a start that is alone in U(0) this makes every layer
-exactly what it claims to be. Successors come from the puzzle's reference rules in plain Python, not from the kernel
-that made the layers.
+each configuration of U(N) has a neighbour in U(N-1). In a directed puzzle a successor lies in one of the layers up to
+U(N+1), and something in U(N-1) leads to each of U(N). Together with a start that is alone in U(0) this makes every
+layer exactly what it claims to be. Successors come from the puzzle's reference rules in plain Python, not from the
+kernel that made the layers.
 
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 Where hosts keep layers they make these again (`coordinator.layers.derive_kept`): each must be what the one before leads

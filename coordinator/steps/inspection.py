@@ -25,9 +25,9 @@ _GOLDEN = 0.6180339887498949
 def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
     """Return the expansion of `keys`; raise `PuzzleError` or `ContradictionError` if it cannot be right.
 
-    Checks shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are configurations,
-    that the reference rules give what a kernel gives and, where the puzzle claims to be undirected, that each move can
-    be taken back. Whatever else the puzzle raises becomes a `TaskError`, as it would on a worker.
+    Check shape, number and layout of all of it. Check a few keys, chosen by `depth`: successors are configurations, the
+    reference rules give what a kernel gives and, where the puzzle claims to be undirected, each move can be taken back.
+    Whatever else the puzzle raises becomes a `TaskError`, as it would on a worker.
     """
     try:
         expansion = puzzle.expand(keys)

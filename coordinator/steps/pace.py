@@ -3,7 +3,7 @@
 A layer is expanded, then merged. What is left of a half follows from what is done of it; how long the merging will
 take, while a layer is expanded, from the layer before. How many layers will follow nobody can tell from their sizes:
 they may shrink for long, and grow again. So there is a time for the run only where the number of all configurations is
-known, and it is the most that it can take at the pace of the last layers: some configurations may be out of reach.
+known. It is the most that the run can take at the pace of the last layers: some configurations may be out of reach.
 """
 
 import time

@@ -111,8 +111,8 @@ class _Dropping(io.FileIO):
 def prepare_streams() -> None:
     """Prepare the standard streams, whatever the caller made of them.
 
-    Closed streams are opened on the null device, characters that a stream lacks are replaced by plain ones, and
-    progress and log lines that cannot be written to stderr are dropped: no service ends because its log fails.
+    Open closed streams on the null device, and replace characters that a stream lacks by plain ones. Drop progress and
+    log lines that cannot be written to stderr: no service ends because its log fails.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         # Opened in this order, they get the descriptors of the closed ones.

@@ -1,7 +1,7 @@
 """Packed configurations: unsigned integers of 32, 64, 128 or 256 bits, always in numpy batches.
 
-A batch of n keys is an array of shape (n,) where a key is one numpy number, and of shape (n, 2) or (n, 4) of
-uint64 where it is wider: the words of a key, the most significant first. So ``len(keys)``, slices, masks and
+A batch of n keys is an array of shape (n,) where a key is one numpy number. Where keys are wider, it is of shape (n, 2)
+or (n, 4) and of uint64: the words of each key, the most significant first. So ``len(keys)``, slices, masks and
 ``np.concatenate`` work alike for all layouts; order and equality of wide keys are those of `puzzles.keys.order`.
 """
 

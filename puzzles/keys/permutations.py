@@ -1,8 +1,8 @@
 """Orders of things as numbers 0..n!-1, in plain Python: what the kernels of several puzzles compute in their own ways.
 
 The digit of place i says how many larger things stand before it, 0..i, and is worth i!. So the things in increasing
-order have number 0, the digits add up to the number of inversions, and the number of the first k
-places alone, as if nothing followed, is the whole number modulo k!.
+order have number 0, and the digits add up to the number of inversions. The number of the first k places alone, as if
+nothing followed, is the whole number modulo k!.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def order_of(number: int, length: int) -> list[int]:
 
 
 def all_orders(length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of every number and place how many of all things are larger, and how many of these stand before it (the digit).
+    """Return how many things exceed the one at each place of each order, and how many of these precede it (the digits).
 
     Two arrays of shape (length, length!); at length 8 they take 5 MB.
     """

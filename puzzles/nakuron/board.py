@@ -1,9 +1,9 @@
 """Boards of Nakuron as text, made at random, and the rules in plain Python: the reference for every kernel.
 
-A text has SIZE, then the four sides of the frame: up, right, down, left (1 to 4 a hole, 5 a wall; up and down from left
-to right, right and left from top to bottom), then SIZE rows of SIZE cells (0 empty, 1 to 4 a ball: red, yellow, green,
-blue; 5 a wall). A side is a number, too: 0 up, 1 right, 2 down, 3 left. The frame stands first: that is the order in
-which the boards with known optima (tests/support/published.py) have these optima.
+A text has SIZE, the sides of the frame (up, right, down, left) and SIZE rows of SIZE cells. In a side 1 to 4 is a hole,
+5 a wall; up and down run from left to right, right and left from top to bottom. In a row 0 is empty, 1 to 4 a ball
+(red, yellow, green, blue), 5 a wall. A side is a number, too: 0 up, 1 right, 2 down, 3 left. The frame stands first:
+that is the order in which the boards with known optima (tests/support/published.py) have these optima.
 
 Source: the final task of Supercomputing Contest 2011, "Nakuron" (Osaka University and Tokyo Institute of Technology).
 """

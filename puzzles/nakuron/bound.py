@@ -1,7 +1,7 @@
 """A proved upper bound for the plays of a board, from the holes that each ball can reach, and by looking ahead.
 
 A ball that a tilt takes to a hole drops, and so does every other in its segment, the cells of its line between two
-walls; in a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
+walls. In a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
 So walls and frame alone determine the holes through which a ball can ever drop, and a ball that cannot drop through one
 of its own colour scores nothing. Balls that exclude each other are found by looking ahead: the board with the greatest
 bound is tilted to all sides, again and again, and each result is bounded by its next two tilts. The greatest bound of
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.nakuron.board import SIDES, WALL, Board
 
-#: Of a board, in reading order.
+#: The cells of a board, in reading order.
 Cells = NDArray[np.uint8]
 #: The holes of its sides, (4, n).
 Frame = NDArray[np.uint8]

@@ -1,14 +1,14 @@
 """Boards of Nakuron in bit planes, and their tilts: kernels whose work is the same for every board.
 
-A *field* is an array (3, n, 4) of uint64: bit ``column % 64`` of word ``column // 64`` of a row holds, in plane p,
-bit p of the cell's colour, from 1 to 4, or 0 for an empty cell. Walls are not in the field: they are in a `Ground`,
+A *field* is an array (3, n, 4) of uint64. Plane p holds bit p of each cell's colour, from 1 to 4, or 0 for an empty
+cell, in bit ``column % 64`` of word ``column // 64`` of the row. Walls are not in the field: they are in a `Ground`,
 once for all fields of a board. 250 x 250 cells take 24 kB, and a tilt moves 256 cells with an instruction or two.
 
 All four sides are one case: a field is turned so that the balls roll up (`turn_in`), and turned back. There each
-ball rolls by the number of empty cells between it and the wall above, which is counted for all columns at once, bit
-plane by bit plane; then those whose number has bit i move up by 2^i, for each i in turn. No two balls meet on the
-way, for of two in a column between two walls the lower one has at least as far to go, and as many empty cells in
-between as it gains (Warren, "Hacker's Delight", on compressing bits, does the same along a word).
+ball rolls by the number of empty cells between it and the wall above. This is counted for all columns at once, bit
+plane by bit plane; then those whose number has bit i move up by 2^i, for each i in turn. No two balls meet on the way:
+the lower of two in a column between two walls has at least as far to go, and as many empty cells in between as it
+gains. Warren, "Hacker's Delight", on compressing bits, does the same along a word.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Nakuron: a box of coloured balls is tilted to one of its four sides, and they roll out through coloured holes.
 
-The key of a board: each cell that is no wall is a digit of base 5 (0 empty, else the ball's colour), in reading order,
-27 digits in a word of 64 bits, the first ones in its lowest places; the first word is the most significant. So boards
-of up to 108 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
+In a board's key each cell that is no wall is a digit of base 5 (0 empty, else the ball's colour), in reading order. A
+word of 64 bits has 27 digits, the first ones lowest; the first word is the most significant. So boards of up to 108
+such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,8 +51,8 @@ class Nakuron(Scored):
     Through a hole of the frame it drops, and so do those behind it. A ball that drops through a hole of its own colour
     scores 1; the best play has the highest score, then the fewest moves. What changes nothing is no move.
 
-    A board is written as its size, the frame's sides up, right, down and left (1 to 4 a hole, 5 a wall) and its rows
-    (0 empty, 1 to 4 a ball, 5 a wall), a configuration as its rows alone.
+    A board is written as its size, the frame's sides up, right, down and left, and its rows; a configuration as its
+    rows alone. In a side 1 to 4 is a hole, 5 a wall; in a row 0 is empty, 1 to 4 a ball, 5 a wall.
     """
 
     name = "nakuron"

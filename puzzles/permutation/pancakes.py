@@ -3,7 +3,7 @@
 A text names the pancakes from the top one down by their sizes, 1 the smallest: ``3 1 2``, or ``3,1,2``. A burnt
 pancake with its burnt side up has a minus: ``3 -1 2``.
 
-The key of a plain stack is the number of its order (`puzzles.keys.permutations`); that of a burnt one is
+The key of a plain stack is the number of its order (`puzzles.keys.permutations`). That of a burnt one is
 ``number << n | sides``, where bit i of `sides` tells whether the pancake at place i, counted from the top, has its
 burnt side up. Both count the configurations without a gap, and the ordered stack is 0.
 """
@@ -161,8 +161,8 @@ class PancakeTables(NamedTuple):
     """The tables of the kernels for stacks of n pancakes; m of them, at most eight, have tables.
 
     To turn over the upper k changes only the digits of the first k places. For k up to m the outcome stands in a table.
-    For more: if u of the upper k are larger than the pancake at place i, of which e, its digit, stand above it, then it
-    comes to place k-1-i with the digit u - e.
+    For more: let u of the upper k be larger than the pancake at place i, and let e of these, its digit, stand above it.
+    Then the pancake comes to place k-1-i with the digit u - e.
 
     `turned` is of shape (m!, m-1): the number of each order of the upper m after turning over 2, 3, ..., m of them.
     `larger` and `digits` have for each such order how many of the m are larger, and how many of these are above, place

@@ -9,9 +9,9 @@ how many of the tiles behind the i-th one are smaller; then
 
     key = (sum of d[i] * (m-1-i)! // 2) * cells + the cell of the blank        for m = cells - 1 tiles
 
-The halving loses d[m-2], which is 0 or 1: it follows from the others, since a slide along a line leaves the tiles in
-their order, and one across lines passes (length of a line) - 1 other tiles, so the parity of the order changes with
-every line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
+The halving loses d[m-2], which is 0 or 1 and follows from the others. A slide along a line leaves the tiles in their
+order, and one across lines passes (length of a line) - 1 other tiles. So the parity of the order changes with every
+line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,9 +48,9 @@ class Tiles(Numbered, Sized):
     cell each: the blank goes any way along its row or column.
 
     Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
-    does any renaming of the tiles. If such a symmetry takes the blank of one configuration to the blank of another,
-    then the symmetry and the one renaming that fits take the one configuration to the other, hence also the one's
-    component to the other's. So two configurations of a component are alike if the cells of their blanks are.
+    does any renaming of the tiles. Let such a symmetry take the blank of one configuration to the blank of another.
+    Then it and the one renaming that fits take the one configuration to the other, hence also the one's component to
+    the other's. So two configurations of a component are alike if the cells of their blanks are.
     """
 
     name = "tiles"

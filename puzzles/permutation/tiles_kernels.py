@@ -28,8 +28,8 @@ class TileTables(NamedTuple):
 
     `low`, `middle`, `high` have the words of the digits of the last eight tiles, of the four before and of the others.
     `cells` has for each cell of the blank whether it can move back or ahead in its line, back or ahead by a line (four
-    times 0 or 1); where its windows for the latter two begin in the word, in bits; where their changes begin in
-    `changes`; and what the parity of the line adds to the word. Changes downward wrap around.
+    times 0 or 1). For the latter two, it has where their windows begin in the word, in bits, and where their changes
+    begin in `changes`. Last comes what the parity of the line adds to the word. Changes downward wrap around.
     """
 
     low: _Words

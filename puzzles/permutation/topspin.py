@@ -1,14 +1,14 @@
 """TopSpin(n, k): n tokens on a ring, of which k neighbours at a time are put in the reverse order.
 
-As in the search literature (for example Yang, Culberson, Holte, Zahavi and Felner, "A general theory of additive state
-space abstractions", 2008), turning the whole ring is no move and costs nothing: rings that differ only by a turn are
+As in the search literature, turning the whole ring is no move and costs nothing (for example Yang, Culberson, Holte,
+Zahavi and Felner, "A general theory of additive state space abstractions", 2008). Rings that differ only by a turn are
 one configuration, and a move reverses any k neighbours, wherever on the ring they are. So (n-1)! configurations have n
 moves each. The toy itself reverses only the tokens in its turnstile; how far its ring is turned is not counted here.
 
 A text names the tokens around the ring: ``1 2 3 4``, or ``1,2,3,4``, beginning with any of them; it is written from
 token 1 on. The key is the number of the order of the other tokens after token 1 (`puzzles.keys.permutations`), so the
-ring in order is 0. Not every number need be reachable from it: if n is odd and k or k-1 a multiple of 4, all reversals
-and turns are even permutations; if n is even and k odd, tokens two apart on the ring stay an even number of places
+ring in order is 0. Not every number need be reachable from it. If n is odd and k or k-1 a multiple of 4, all reversals
+and turns are even permutations. If n is even and k odd, tokens two apart on the ring stay an even number of places
 apart.
 """
 
@@ -128,8 +128,8 @@ def _from_token_1(ring: Ring) -> Ring:
 class _Tables(NamedTuple):
     """The kernel's tables for rings of n tokens; m of the n-1 after token 1, at most eight, have tables.
 
-    Of each order of the first m tokens `ranks` has which of the m it is, 0 the least, and `digits` its digits, place by
-    place in four bits each, place 0 lowest. A row of `moves` tells for each place from which place its token comes;
+    For each order of the first m tokens `ranks` has which of the m it is, 0 the least. `digits` has its digits, place
+    by place in four bits each, place 0 lowest. A row of `moves` tells for each place from which place its token comes;
     places from `begins` to before `ends` change. `worth[i]` is i!.
     """
 

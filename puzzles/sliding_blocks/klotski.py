@@ -1,8 +1,8 @@
 """Hakoiri-musume, known abroad as Klotski: 65,880 configurations of ten pieces on a board of 4 x 5.
 
-The packing is the one of Goto, Kawai and Sasaki ("Hakoiri-musume and L6", section 2): the six larger pieces have at
-most 16 places each, so four bits apiece; the two blanks have 190 states, so eight bits; the four unit squares fill
-what is left. From the highest bit:
+The packing is the one of Goto, Kawai and Sasaki ("Hakoiri-musume and L6", section 2). The six larger pieces have at
+most 16 places each, so four bits apiece. The two blanks have 190 states, so eight bits. The four unit squares fill what
+is left. From the highest bit:
 
     bits 31..28  daughter, 2x2: row * 3 + column of its top left cell, 12 places
     bits 27..24  horizontal, 1x2 (one row, two columns): row * 3 + column, 15 places

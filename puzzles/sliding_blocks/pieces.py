@@ -60,8 +60,8 @@ class PieceSet:
     that are bound to an axis, those of one shape and axis together.
 
     Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `kinds`, and how many of each there
-    are, `counts`; `blank`, the number of the last kind; `standing`, what begins at a cell, by kind and cell; `letters`,
-    those of the distinct pieces.
+    are, `counts`. `blank` is the number of the last kind, `standing` what begins at a cell, by kind and cell. `letters`
+    are those of the distinct pieces.
     """
 
     def __init__(self, board: ParsedBoard, distinct: Collection[str] = (), axes: Axes = Axes()) -> None:  # noqa: B008

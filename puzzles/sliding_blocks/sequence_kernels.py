@@ -122,9 +122,9 @@ def walk_pieces(
 ) -> tuple[np.uint64, np.uint64]:
     """Set `symbols` to the piece that begins at each cell, the blank elsewhere; return where pieces and blanks begin.
 
-    ``walk[cell]``, where a symbol begins, becomes the state, the free cells, and what is before it of the key; then the
-    least key beyond those with the same symbols up to there, and the cell before. Row 64 stands for no cell; it holds
-    the whole key, all pieces and all blanks. `symbols` and `walk` must be those of key ``index - 1``, if there is one.
+    ``walk[cell]``, where a symbol begins, becomes the state, the free cells and the part of the key before it. Next are
+    the least key beyond those with the same symbols up to there, and the cell before. Row 64 is for no cell; it holds
+    the whole key, all pieces and all blanks. `symbols` and `walk` must be those of key ``index - 1``, if it exists.
     """
     masks, before, strides, geometry = tables
     one, end = np.uint64(1), np.uint64(_CELLS)

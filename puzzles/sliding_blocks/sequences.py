@@ -20,7 +20,7 @@ def number_of(sequence: list[int], amounts: Amounts) -> Key:
     """The number of a sequence among all those of the same symbols."""
     key, ways, left = 0, count_sequences(amounts), list(amounts)
     for total, symbol in zip(range(len(sequence), 0, -1), sequence, strict=True):
-        # Of all sequences of what is left as many begin with a symbol as there are of it, of the total.
+        # The share of sequences that begin with a symbol is its share of the symbols left.
         key += ways * sum(left[:symbol]) // total
         ways = ways * left[symbol] // total
         left[symbol] -= 1

@@ -53,8 +53,8 @@ class Sliding(Blocks, Dealt, Family):
     Pieces of equal shape are the same, whatever their letters. Those of option `distinct`, such as ``A,B`` or ``all``,
     are distinct from all others and keep the letters that they have in the start: then a goal means that very piece.
 
-    Option `axis` binds pieces: by ``rows-and-columns`` all that are one cell wide and longer move along their length
-    only, as the cars of Rush Hour, and others as ever; by ``A:row,BC:column`` those that are named, which keep their
+    Option `axis` binds pieces. By ``rows-and-columns`` all that are one cell wide and longer move along their length
+    only, as the cars of Rush Hour, and others as ever. ``A:row,BC:column`` binds those that are named, which keep their
     letters, too: pieces of one shape and axis are the same.
 
     A square board of 5 to 8 rows may be one line, row after row, ``o`` or ``.`` for an empty cell and ``x`` for a wall.

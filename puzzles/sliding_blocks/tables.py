@@ -1,9 +1,9 @@
 """Sliding blocks: the numbering of all sequences of pieces, as tables for the kernels.
 
-A configuration is a sequence of symbols: go through the cells in reading order, skip walls and what a piece before
+A configuration is a sequence of symbols. Go through the cells in reading order, skip walls and what a piece before
 covers, and write down what begins at the cell, a blank or a kind of piece. The sequence says where everything stands,
-and pieces of equal shape are one symbol, so it is unique. Its key is its number among all sequences of the same
-symbols in lexicographic order; most of them are no configurations, because a piece would not fit.
+and pieces of equal shape are one symbol, so it is unique. Its key is its number among all sequences of the same symbols
+in lexicographic order; most of them are no configurations, because a piece would not fit.
 
 `BoardTables.before` gives the number directly: ``before[0, state + s]`` counts the sequences of the symbols that are
 left whose first symbol is less than s, so a key is a sum of one entry per symbol. A state stands for how many symbols

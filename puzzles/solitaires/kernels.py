@@ -118,8 +118,8 @@ def _write_moved(
 ) -> None:
     """The key after a card has gone to a blank.
 
-    Of the cards before it nothing changes; a later card's choice counts the cells left before it, of which there is
-    one more below it where the card has left a lower cell, and one less where it has gone to one.
+    Nothing changes for the cards before it. A later card's choice counts the cells left before it: there is one more
+    below it where the card has left a lower cell, and one less where it has gone to one.
     """
     # Word by word: a slice would be compiled with the texts of all that can be wrong with it, 2.5 s.
     for word in range(len(key)):

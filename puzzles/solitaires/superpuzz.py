@@ -1,7 +1,7 @@
 """Superpuzz: all cards are dealt, the highest rank is taken away, and each hole takes what follows its left neighbour.
 
 Source: Shintani, "Verbosity of Movement by Depth-first Search on Superpuzz" (IPSJ). A card is a suit H D S C and a rank
-A 2-9 0 J Q K; with k columns the ranks are the first k, and those of rank k, the kings of a full deck, make the holes.
+A 2-9 0 J Q K. With k columns the ranks are the first k, and those of rank k, the kings of a full deck, make the holes.
 A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``..`` for its holes.
 """
 

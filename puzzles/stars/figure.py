@@ -1,8 +1,8 @@
 """The star {n/2}: its points and lines, its picture, and its symmetries.
 
 n tips lie on a circle, and a line joins each tip to the next but one. Neighbouring lines cross, n times, so a line has
-four points: with tips o and crossings q numbered clockwise from the top, line i is o[i], q[i], q[i+1], o[i+2] (all
-modulo n), where q[i] lies between the tips i and i+1. Every point is on exactly two lines.
+four points. Tips o and crossings q are numbered clockwise from the top, and q[i] lies between the tips i and i+1. So
+line i is o[i], q[i], q[i+1], o[i+2] (all modulo n). Every point is on exactly two lines.
 
 Points are numbered as one reads: row by row from the top, each from left to right. For six tips these are the numbers
 of figure 7 in Hiroi's "Magic stars" (Puzzle DE Programming).
@@ -40,8 +40,8 @@ _PAPER = "#ffffff"
 class Star:
     """A star of `tips` tips, its 2 `tips` points by number.
 
-    `tip[i]` and `crossing[i]` are the points o[i] and q[i]; `lines[i]` the points of line i from end to end; `places`
-    the points' x to the right and y upwards, tips at distance 1 from the centre; `rows` the points of each height.
+    `tip[i]` and `crossing[i]` are the points o[i] and q[i], `lines[i]` the points of line i from end to end. `places`
+    are the points' x to the right and y upwards, tips at distance 1 from the centre; `rows` the points of each height.
     """
 
     tips: int
@@ -68,7 +68,7 @@ class Star:
         """All rearrangements of the points that take lines to lines, those of the figure first.
 
         As line i meets the lines i - 2, i - 1, i + 1 and i + 2, they are the automorphisms of the circulant graph
-        C_n(1, 2): more than the figure has for n = 5, where all lines meet (120), and n = 6, the octahedron (48).
+        C_n(1, 2). The figure has fewer for n = 5, where all lines meet (120), and n = 6, the octahedron (48).
         """
         figure = self.symmetries()
         known = set(figure)

@@ -35,8 +35,8 @@ class MagicStar(Placements):
 
     Points are numbered row by row from the top, for six tips as in figure 7 of Hiroi's article. A text gives the
     numbers in this order, the rows joined by `/`, a dot where none stands. `strategy` is one of the article's three
-    programs: `generate` places all numbers and then looks at the lines; `prune` looks at each line when its fourth
-    number comes; `symmetry`, besides, finds one solution of each orbit. The article's closing ideas are `order`,
+    programs. `generate` places all numbers and then looks at the lines. `prune` looks at each line when its fourth
+    number comes. `symmetry`, besides, finds one solution of each orbit. The article's closing ideas are `order`,
     `forced` and `ahead`, alone or together (`symmetry+order`). `prune+symmetry` has them all, tries only what fits, and
     is the fastest. `solutions=keep` stores one solution of each orbit.
     """

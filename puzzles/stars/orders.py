@@ -1,13 +1,13 @@
 """The order in which the fastest strategy places the numbers of a magic star, as tables for its kernel.
 
-`ring_orders`: the lines one after the other around the ring, each next to those that are done, so that every line is
-completed by two new numbers, of which one is chosen and the other follows. It is broken up by where the number 1
-stands, which takes away all symmetry:
+`ring_orders` takes the lines one after the other around the ring, each next to those that are done. So two new numbers
+complete every line: one is chosen, and the other follows. The ring is broken up by where the number 1 stands, which
+takes away all symmetry:
 
 - 1 is on a tip or on a crossing, and exactly one of the n rotations takes it to tip 0 or crossing 0;
-- the reflection that leaves this point where it is exchanges two points (the neighbours on both lines of tip 0, or
-  the tips beside crossing 0), whose numbers differ, so of a solution and its reflection exactly one has the lesser
-  number on the one that is named first.
+- the reflection that leaves this point where it is exchanges two points (the neighbours on both lines of tip 0, or the
+  tips beside crossing 0). Their numbers differ, so exactly one of a solution and its reflection has the lesser number
+  on the one that is named first.
 
 As all numbers differ no solution is its own image, so each orbit has 2n solutions, and exactly one of them is found.
 """

@@ -1,7 +1,7 @@
 """The 2x2x2 pocket cube: 3,674,160 configurations, counted with one corner held still.
 
-The corner at the faces D, B and L never moves, so the faces U, R and F are all that turn: turning one of the others
-is turning the whole cube and the face on the far side.
+The corner at the faces D, B and L never moves, so only the faces U, R and F turn. Turning one of the others is turning
+the whole cube and the face on the far side.
 
 A text has six rows, the faces U, R, F, D, L, B: up, right, front, down, left, back. Each face is read from its upper
 left sticker by rows, looking at it from outside: the sides with U above them, U with F below it, D with F above it.

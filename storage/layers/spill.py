@@ -6,8 +6,8 @@
     big-endian; the block's first key
     the value of a block of layer <depth>
 
-The place of a frame is the name of its file and its offset there, eight bytes, so that no frame of another layer or
-range can pass for it, even after a failed removal of older files.
+The place of a frame is the name of its file and its offset there, eight bytes. So no frame of another layer or range
+can pass for it, even after a failed removal of older files.
 
 Frames are appended. After `sync` all of them are durable. The run's ledger then records the length of each file; a
 resume cuts off everything beyond it. A frame is broken if a CRC or its length differs. Spill files are not needed once

@@ -68,7 +68,7 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     assert not list(tmp_path.glob("toy-*"))
     assert "| even | 2 | 4 | 0.50 |" in told
     assert "| all | 5 | 8 | 0.75 |" in told
-    assert f"Most seconds lost: 0.75 in `toy:3 --seed 7` on `{code()}` (odd); 0.5 in `toy:2 --seed 7`" in told
+    assert f"Most seconds lost: 0.75 in `toy:3 --seed 7` on `{code()}` (odd). Then 0.5 in `toy:2 --seed 7`" in told
     assert "2 broke a promise" in told
     assert f"5 on `{code()}`. 3 cases, each tried 1 to 2 times." in told
     assert f"- `toy:2 --seed 7` on `{code()}` (even): it did not" in told

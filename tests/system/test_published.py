@@ -1,7 +1,7 @@
 """Published layer sizes: found by threads and by hosts, in memory and spilled, each time with the same digests.
 
-However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for
-successors, so that only spaces can be made to spill whose keys are sparse or very many; the table says which.
+However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for successors. So
+only spaces whose keys are sparse or very many can be made to spill; the table says which.
 """
 
 from collections import Counter

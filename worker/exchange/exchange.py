@@ -39,7 +39,7 @@ class Exchange:
     Blocks of ranges that are `away`, at other hosts, go to `send` at once.
 
     Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, one for each range with dense keys;
-    `whole`, in their place, bitmaps of the whole key range; `held_bytes`, the size of the arrays in memory.
+    `whole`, in their place, bitmaps of the whole key range. `held_bytes` is the size of the arrays in memory.
     """
 
     def __init__(

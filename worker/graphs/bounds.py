@@ -2,11 +2,11 @@
 
 A search from s bounds the eccentricity e of every v at distance d: max(d, e(s) - d) <= e(v) <= e(s) + d (Takes and
 Kosters, "Determining the diameter of small world networks", 2011). The distances of v from the sources of earlier
-searches are known, so only those from other vertices need a bound: d + b(s), if b(s) is the greatest distance of s from
-any of these. If that is at most the greatest distance known of v, e(v) is that distance (Li and others, "Exacting
-eccentricity for small-world networks", 2018, do so with one s). So searches start from two kinds of vertices: from
-those far from others, with vertices around them, which lowers b everywhere, and from those whose eccentricity is open.
-Vertices that are images of each other under symmetries share their bounds.
+searches are known, so only those from other vertices need a bound. It is d + b(s), if b(s) is the greatest distance of
+s from any of these. If that is at most the greatest distance known of v, e(v) is that distance (Li and others,
+"Exacting eccentricity for small-world networks", 2018, do so with one s). So searches start from two kinds of vertices:
+from those far from others, with vertices around them, which lowers b everywhere, and from those whose eccentricity is
+open. Vertices that are images of each other under symmetries share their bounds.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,9 +1,9 @@
 """A layout of a connected graph in space: distances in space approximate distances in moves.
 
-First by pivots (Brandes and Pich, "Eigensolver methods for progressive multidimensional scaling of large data", 2006),
-then by the sparse stress model (Ortmann, Klimenta and Brandes, "A sparse stress model", 2016): each vertex is drawn to
-its neighbours, and to each pivot with the weight of the vertices that the pivot represents. A move has the length 1.
-Places are float32 of shape (3, vertices); in a plane the third row is 0.
+Pivots give a first layout (Brandes and Pich, "Eigensolver methods for progressive multidimensional scaling of large
+data", 2006). The sparse stress model improves it (Ortmann, Klimenta and Brandes, "A sparse stress model", 2016). Each
+vertex is drawn to its neighbours, and to each pivot with the weight of the vertices that the pivot represents. A move
+has the length 1. Places are float32 of shape (3, vertices); in a plane the third row is 0.
 """
 
 from collections.abc import Iterator

@@ -281,7 +281,7 @@ class DirectedBounds:
     def innermost(self) -> int:
         """Return the vertex with the least bounds of those not searched from yet: it bounds best.
 
-        If there is none, return `outermost`.
+        If all were searched from, return `outermost`.
         """
         (low_out, high_out), (low_in, high_in) = self.away, self.back
         apart = low_out.astype(np.int64) + low_in

@@ -50,8 +50,8 @@ class PartCheck:
     def go_on(self) -> list[Array]:
         """Check for some seconds; return [`HostChecked`], or at the end all results.
 
-        [`HostChecked`; for each layer size, two lanes of the digest and goals, uint64; size and two lanes of the
-        copies; a key that occurs in two layers, if one does; the sizes of the samples of layers; all samples].
+        The results are [`HostChecked`; size, two digest lanes and goals of each layer, uint64; size and two lanes of
+        its copies; a key in two layers, if any; sizes of samples; all samples].
         """
         until = monotonic() + _SECONDS
         for _ in self._steps:

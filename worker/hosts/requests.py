@@ -34,16 +34,15 @@ class HostRequest:
     """One request to one host about a run.
 
     `manifest` is that of the run, `hosts` are those that keep it, `me` is the number of the receiver. `data_redis` has
-    the number of each host's data Redis, `owners` the number of the host of each range of `partition`, and `copies`
-    that of the host with its copy, or -1; it is empty without copies. `depth` is the layer that is
-    to be made, or read, in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose.
-    `round` counts the rounds in which it has been expanded before. A round takes about `round_seconds`, and what is
-    merged is committed every `commit_seconds`.
-    Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for each range, or -1. Where
-    these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut in `pieces`; blocks may
-    still reach into those in `fresh`, which were cut off the ranges before them.
-    `last` says that no other layer is made again by the rules.
-    Layers of goal distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges.
+    the number of each host's data Redis. `owners` has the number of the host of each range of `partition`. `copies` has
+    that of the host with its copy, or -1; it is empty without copies. `depth` is the layer that is to be made, or read,
+    in the `attempt`-th attempt; `memory` what the host may take, in bytes, 0 if it may choose. `round` counts the
+    rounds in which it has been expanded before. A round takes about `round_seconds`, and what is merged is committed
+    every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
+    each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
+    in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. `last` says
+    that no other layer is made again by the rules. Layers of goal distances of a directed puzzle lie within the run of
+    the manifest `base`, which has the same ranges.
     """
 
     manifest: dict[str, Any]

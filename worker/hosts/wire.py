@@ -1,9 +1,9 @@
 """Coded blocks on their way from host to host: outboxes of their makers, the inbox of the host that keeps their range.
 
-A message is a payload (`worker.transport.payload`): [the number of its sender and its own, from 0 on for each pair of
-hosts, and 1 if the bytes are compressed, else 0; the ranges of its blocks; their first keys; how many keys and bytes
-each has; their bytes]. It says nothing that its receiver has to believe: the blocks have checksums, and whoever sent
-how many messages the coordinator tells.
+A message is a payload (`worker.transport.payload`): [three numbers; the ranges of its blocks; their first keys; how
+many keys and bytes each has; their bytes]. The numbers are that of its sender, its own, from 0 on for each pair of
+hosts, and 1 if the bytes are compressed, else 0. The receiver need not believe a message: its blocks have checksums,
+and the coordinator tells who sent how many.
 """
 
 import threading

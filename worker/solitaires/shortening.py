@@ -1,7 +1,7 @@
 """Removal of redundant moves of a Superpuzz solution (Shintani, "Verbosity of Movement by Depth-first Search").
 
 Where i aces and j holes are in the left-end column, moving only aces between its holes makes an *element component*
-(i, j): the paper gives the greatest distance m in each, and its property 1 says that a stay of more than m moves is
+(i, j). The paper gives the greatest distance m in each, and its property 1 says that a stay of more than m moves is
 redundant. A true strong component may be larger: cards of rank r travel from column r to column r behind their aces,
 and no other move can be part of a cycle. Outside components the paper's first cause is a card moved twice where once
 would do. `STEPS` names what is left out, in this order, each step until nothing changes:

@@ -1,7 +1,7 @@
 """Breadth-first and depth-first search of one deal in memory: a hash table of all positions met, in kernels.
 
 This shares nothing but the moves with the layered search: no keys, no sorting, no layers on disk. A position is a row
-of `places`, the cell of each card; its hash is the exclusive or of one random word per card and cell (Zobrist, 1970),
+of `places`, the cell of each card. Its hash is the exclusive or of one random word per card and cell (Zobrist, 1970),
 so a move changes it by two words. Equal hashes are compared card by card: nothing is lost to a collision.
 """
 

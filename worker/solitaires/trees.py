@@ -1,8 +1,8 @@
 """Depth-first search of Gap without memory of positions (infeasible by Ishihata's paper), and its estimated size.
 
 A position is searched anew each time it is met, so the positions generated are the nodes of a tree. If a cap stops the
-search, Knuth's method estimates the size of the tree: the sum of the products of the numbers of moves along a random
-walk has the number of nodes as its mean ("Estimating the efficiency of backtrack programs", 1975).
+search, Knuth's method estimates the size of the tree ("Estimating the efficiency of backtrack programs", 1975). The sum
+of the products of the numbers of moves along a random walk has the number of nodes as its mean.
 """
 
 from itertools import islice

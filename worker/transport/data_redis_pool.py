@@ -3,10 +3,10 @@
 A host reports in its heartbeat the data Redis at which it receives messages; no process connects to any other. The
 number of a data Redis is computed from its URL: numbers need not be assigned, and survive a flush of the queue's Redis.
 
-IMPORTANT: every program that may write to the main Redis may forge such a URL. So a data Redis is connected to only if
-the host has proved its address: by a connection to the main Redis, from that very address, with a name computed from
-the URL (`worker.transport.names.witness_name`); or if the user allows its address (`DATA_NETWORKS`). Its replies are
-bounded, and any fault in them counts as the loss of the data Redis.
+IMPORTANT: every program that may write to the main Redis may forge such a URL. So a process connects to a data Redis
+only if the user allows its address (`DATA_NETWORKS`), or the host has proved it. The proof is a connection to the main
+Redis, from that very address, with a name computed from the URL (`worker.transport.names.witness_name`). Replies of a
+data Redis are bounded, and any fault in them counts as its loss.
 """
 
 import hashlib

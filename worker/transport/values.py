@@ -1,7 +1,7 @@
 """Parsing of Redis replies: large values into memory of their own, and never more than a caller allows.
 
-redis-py collects all replies of a pipeline in one growing buffer and copies each value out of it, which costs 1.0 to
-2.0 ns per byte of a value of some megabytes; this costs 0.1 to 0.2 ns (docs/reports/measurements.md).
+redis-py collects all replies of a pipeline in one growing buffer and copies each value out of it. That costs 1.0 to 2.0
+ns per byte of a value of some megabytes; this costs 0.1 to 0.2 ns (docs/reports/measurements.md).
 
 A server may be hostile, or in failover. A reply beyond the bounds, or against the protocol, is a
 `redis.ConnectionError`, and so is the reply of a server that cannot serve for now (`AwayError`).

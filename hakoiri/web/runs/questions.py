@@ -1,7 +1,7 @@
 """Long questions: each is a command that a child process answers once; the answer is kept.
 
 IMPORTANT: a client's text becomes part of a command only as a number, as one of a few words, or as a key in hexadecimal
-digits, never as an option or the name of a file. Each question has a folder beside the runs, which every serving
+digits. It is never an option or the name of a file. Each question has a folder beside the runs, which every serving
 process can read:
 
     holder   the process that answers, in the format of a run's lock; locked while that process lives
