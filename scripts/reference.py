@@ -105,7 +105,7 @@ def python() -> Iterator[str]:
 
 
 def _name(name: str, it: Any) -> Iterator[str]:
-    yield f"\n### `{name}`\n\n```python\n{name}{_signature(it)}\n```\n\n{_docstring(it)}\n"
+    yield f"\n### `{name}`\n\n```python\n{name}{_wrapped(_signature(it))}\n```\n\n{_docstring(it)}\n"
     if not inspect.isclass(it):
         return
     if dataclasses.is_dataclass(it) and (fields := [field.name for field in dataclasses.fields(it)]):
@@ -126,6 +126,13 @@ def _signature(it: Any) -> str:
         return ""
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])|~", "", text).replace("(self, ", "(").replace("(self)", "()")
     return _ARRAY.sub(lambda found: "Keys" if found[1] == "unsignedinteger" else "ndarray", text)
+
+
+def _wrapped(signature: str) -> str:
+    """Return a signature with a line for each parameter, if it is long."""
+    if len(signature) < 80:
+        return signature
+    return re.sub(r"(\(|,) ?(?=\*|\w+:)", r"\1\n    ", signature).replace(") -> ", ",\n) -> ")
 
 
 def _docstring(it: Any) -> str:
