@@ -52,7 +52,7 @@ PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 HOSTS_KEY = b"hosts"
 #: The last round of the layer under way that all hosts have stored.
 ROUND_KEY = b"round"
-#: The component of each part of one, while the components of a whole space are numbered.
+#: With the number of a range: the component of each of its trees, while the components of a whole space are numbered.
 NUMBERS_KEY = b"numbers"
 #: The division of a tree's subtrees into chunks.
 CUTTING_KEY = b"cutting"

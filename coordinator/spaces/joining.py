@@ -23,7 +23,7 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.growing import SlabRanges, grown_ranges, together
 from hakoiri.coordinator.spaces.slabs import Slabs
-from hakoiri.coordinator.spaces.tree_union import TREE_BYTES, TreeNumbers, TreeUnion
+from hakoiri.coordinator.spaces.tree_union import TreeNumbers, TreeUnion
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import decode
@@ -57,7 +57,8 @@ class JoinProgress:
     """The progress of the passes, stored in the partial record.
 
     A range has `range_slabs` slabs, the last one perhaps fewer; `trees` has the number of trees of each, `numbered` the
-    ranges that are. `moves` and `balance` (`worker.graphs.forests.balance`) sum over the ranges with trees.
+    ranges that are. `components` is 0 until all trees are joined. `moves` and `balance` are sums over the ranges with
+    trees (`worker.graphs.forests.balance`).
     """
 
     range_slabs: int
@@ -65,7 +66,7 @@ class JoinProgress:
     numbered: list[int] = field(default_factory=list)
     moves: int = 0
     balance: int = 0
-    joined: bool = False
+    components: int = 0
     spilled: SpillFiles = field(default_factory=SpillFiles)
 
 
@@ -111,7 +112,7 @@ class Joining:
         The caller commits the staged labels and the deletion of the partial record.
         """
         self._grow_all()
-        if not self._done.joined:
+        if not self._done.components:
             self._join_all()
         count = self._number_all()
         for name in (PARTIAL_KEY, NUMBERS_KEY):
@@ -132,7 +133,7 @@ class Joining:
     def _take_up(self) -> None:
         fields = self._store.read_partial()
         # The partial record may still be that of the listing, or of another version.
-        if fields is None or "trees" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
+        if fields is None or "components" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
             self._spill.clear()
             slabs = max(1, self._range_size // SLAB)
             self._done = JoinProgress(slabs, [_UNKNOWN] * -(-len(self.slabs) // slabs))
@@ -235,9 +236,7 @@ class Joining:
 
     def _join_all(self) -> None:
         """Stage the component of each tree, and commit. What is lost meanwhile is begun anew."""
-        numbers, done = self._numbers, 0
-        self._context.budget.require(f"joining {numbers.count:,} parts of components", TREE_BYTES * numbers.count)
-        union = TreeUnion(numbers)
+        union, done = TreeUnion(self._numbers, self._store.directory, self._shares.free // 2), 0
 
         def edges(work: _RangeWork) -> TreeEdges | None:
             blocks = (decode(block, self._spill.layout) for block in work.pairs.blocks)
@@ -251,8 +250,14 @@ class Joining:
             union.add(number, found)
             done += self._ranges.size_of(number)
             self._tell("joining configurations", done)
-        stage_numbers(self._store, union.components())
-        self._done = replace(self._done, joined=True, spilled=SpillFiles())
+        components = 0
+        for number, numbers in enumerate(union.components()):
+            components = max(components, int(numbers.max()) + 1)
+            stage_numbers(self._store, number, numbers)
+            if self._much_is_staged:
+                self._commit()
+            self._session.control.check()
+        self._done = replace(self._done, components=components, spilled=SpillFiles())
         self._stage_progress()
         self._commit()
         self._spill.clear()
@@ -260,15 +265,15 @@ class Joining:
     # Numbering
 
     def _number_all(self) -> int:
-        components, offsets = read_numbers(self._store), self._numbers.offsets
         missing = sorted({*range(len(self._done.trees))} - {*self._done.numbered})
         done = self._size - sum(map(self._ranges.size_of, missing))
 
-        def labels(work: _RangeWork) -> Labels:
-            found: Labels = components[work.trees + offsets[work.number]]
+        def labels(work: tuple[Labels, _RangeWork]) -> Labels:
+            components, part = work
+            found: Labels = components[part.trees]
             return found
 
-        items = self._each_range(missing, pairs=False)
+        items = ((read_numbers(self._store, each.number), each) for each in self._each_range(missing, pairs=False))
         for place, found in self._context.local.each("forest", labels, items):
             number = missing[place]
             stage_labels(self._store, found, self._ranges.slabs_of(number).start)
@@ -280,4 +285,4 @@ class Joining:
             done += len(found)
             self._tell("numbering components", done)
         self._commit()
-        return int(components.max()) + 1
+        return self._done.components

@@ -1,18 +1,20 @@
 """The trees of all ranges of a space, united to components."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.spaces.slabs import ranks_of
+from hakoiri.storage.layers.scratch import file_array
 from hakoiri.storage.results.census import Labels
-from hakoiri.worker.graphs.forests import find_roots, unite
+from hakoiri.worker.graphs.forests import add_to_roots, find_roots, unite
 from hakoiri.worker.graphs.trees import TreeEdges
 
 #: Bytes of a tree while trees are united.
-TREE_BYTES = 16
+TREE_BYTES = 8
 #: TreeEdges united at a time, which are 50 bytes each then.
 _AT_ONCE = 1 << 16
 _LOW = (1 << 32) - 1
@@ -42,11 +44,18 @@ class TreeNumbers:
 
 
 class TreeUnion:
-    """The trees of all ranges, united by edges; all in memory."""
+    """The trees of all ranges, united by edges: in memory up to `most_bytes`, else in files of the run `directory`."""
 
-    def __init__(self, numbers: TreeNumbers) -> None:
-        self._numbers, self._sizes = numbers, np.zeros(numbers.count, dtype=np.int64)
-        self._parents: NDArray[Any] = np.arange(numbers.count, dtype=np.int64 if numbers.count >> 31 else np.int32)
+    def __init__(self, numbers: TreeNumbers, directory: Path, most_bytes: int) -> None:
+        self._numbers, count = numbers, numbers.count
+        number_type: type[np.generic] = np.int64 if count >> 31 else np.int32
+        if count * TREE_BYTES > most_bytes:
+            self._parents, self._sizes = (file_array(directory, each, count) for each in (number_type, np.uint32))
+        else:
+            self._parents, self._sizes = np.empty(count, number_type), np.empty(count, np.uint32)
+        for begin in range(0, count, _AT_ONCE):
+            end = min(begin + _AT_ONCE, count)
+            self._parents[begin:end] = np.arange(begin, end)
 
     def add(self, number: int, edges: TreeEdges) -> None:
         """Unite the trees of a range with others."""
@@ -57,12 +66,19 @@ class TreeUnion:
             ends = (pairs >> 32) + offset, self._numbers.among_all(pairs & _LOW)
             unite(self._parents, *(each.astype(self._parents.dtype) for each in ends))
 
-    def components(self) -> Labels:
-        """Return the component of each tree: the largest is 0, ties go to the one with the least configuration."""
+    def components(self) -> Iterator[Labels]:
+        """Yield the component of each tree, range by range.
+
+        The largest is 0, ties go to the one with the least configuration.
+        """
         find_roots(self._parents)
-        heads = np.flatnonzero(self._parents == np.arange(len(self._parents)))
-        sizes = np.bincount(self._parents, self._sizes).astype(np.int64)[heads]
-        found = np.empty(len(self._parents), dtype=np.uint32)
-        found[heads] = ranks_of(sizes)
-        labels: Labels = found[self._parents]
-        return labels
+        add_to_roots(self._parents, self._sizes)
+        heads = np.concatenate([self._heads(begin) for begin in range(0, len(self._parents), _AT_ONCE)])
+        ranks = ranks_of(self._sizes[heads].astype(np.int64))
+        for begin, end in pairwise([*self._numbers.offsets.tolist(), len(self._parents)]):
+            yield ranks[np.searchsorted(heads, self._parents[begin:end])]
+
+    def _heads(self, begin: int) -> NDArray[np.int64]:
+        """Return the roots among some trees."""
+        parents = self._parents[begin : begin + _AT_ONCE]
+        return begin + np.flatnonzero(parents == np.arange(begin, begin + len(parents)))

@@ -12,7 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.storage.engine.environment import require_free
 from hakoiri.storage.engine.inside import is_folder
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DiskFullError
@@ -50,6 +55,16 @@ def scratch_store(run: RunStore) -> Iterator[RunStore]:
         begin_books(folder, replace(run.manifest, run=folder.name), State(), {}, durable=False)
         with RunStore(folder, writable=True, durable=False) as store:
             yield store
+
+
+def file_array(run: Path, dtype: type[np.generic], count: int) -> NDArray[Any]:
+    """Return an array of zeroes in a file without a name, which goes with it: the system may take its memory back."""
+    size = max(1, np.dtype(dtype).itemsize * count)
+    require_free(run, size)
+    with translated(run), tempfile.TemporaryFile(dir=run) as file:
+        # IMPORTANT: a write to a page without room on the disk would be a signal.
+        os.posix_fallocate(file.fileno(), 0, size)
+        return np.asarray(np.memmap(file, dtype, "r+", shape=(count,)))
 
 
 def _remove_abandoned(run: Path) -> None:

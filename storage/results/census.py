@@ -6,7 +6,7 @@
                 once, its lesser key first, in increasing order
 
 While `coordinator.spaces.joining` counts the components, the labels are the numbers of *trees*, parts of components.
-Then ``numbers`` in ``meta`` is a CRC-32 and the component of each tree, uint32 big-endian.
+Then ``numbers`` and the number of a range in ``meta`` is a CRC-32 and the component of each tree, uint32 big-endian.
 """
 
 from dataclasses import dataclass
@@ -69,17 +69,19 @@ def read_labels(store: RunStore, count: int) -> Labels:
     return labels
 
 
-def stage_numbers(store: RunStore, numbers: Labels) -> None:
-    """Stage the component of each part of a component."""
-    store.stage(META, NUMBERS_KEY, seal(numbers.astype(">u4").tobytes(), NUMBERS_KEY))
+def stage_numbers(store: RunStore, part: int, numbers: Labels) -> None:
+    """Stage the component of each tree of a range, by the number of the range."""
+    name = NUMBERS_KEY + number_key(part)
+    store.stage(META, name, seal(numbers.astype(">u4").tobytes(), name))
 
 
-def read_numbers(store: RunStore) -> Labels:
+def read_numbers(store: RunStore, part: int) -> Labels:
     """Return the numbers that `stage_numbers` staged; `DamagedError` if they are damaged."""
-    raw = store.read(META, NUMBERS_KEY)
+    name = NUMBERS_KEY + number_key(part)
+    raw = store.read(META, name)
     if raw is None:
         raise DamagedError(f"run {store.directory.name}: the component numbers are missing")
-    return np.frombuffer(unseal(raw, "numbers of components", NUMBERS_KEY), dtype=">u4").astype(np.uint32)
+    return np.frombuffer(unseal(raw, f"component numbers {part}", name), dtype=">u4").astype(np.uint32)
 
 
 def stage_component(store: RunStore, found: Diameter) -> None:

@@ -28,7 +28,7 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.spaces import listing
+from hakoiri.coordinator.spaces import listing, tree_union
 from hakoiri.coordinator.spaces.joining import Joining
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import Hint, PuzzleError
@@ -125,6 +125,19 @@ def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], t
     assert (report.ok, report.faults) == (True, [])
 
 
+def test_trees_that_do_not_fit_in_memory_are_united_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[int]()
+    before_call(monkeypatch, tree_union, "file_array", lambda run, dtype, count: made.append(count))
+    in_memory, in_files = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    assert driven(in_memory, _SHORT) == "complete"
+    assert not made
+    monkeypatch.setattr(tree_union, "TREE_BYTES", 1 << 20)
+    assert driven(in_files, _SHORT) == "complete"
+    assert len(made) == 2
+    assert found(in_files) == found(in_memory)
+    assert sorted(path.name for path in in_files.iterdir()) == sorted(path.name for path in in_memory.iterdir())
+
+
 class StopsAt(SilentObserver):
     """Interrupts a census in the middle of a pass."""
 
@@ -191,7 +204,7 @@ def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -
     assert found(stopped) == found(straight)
     with RunStore(stopped) as store:
         assert store.read_partial() is None
-        assert store.read(META, NUMBERS_KEY) is None
+        assert not store.names(META, NUMBERS_KEY)
     assert not list((stopped / SPILL_FOLDER).glob("*"))
 
 

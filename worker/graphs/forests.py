@@ -24,6 +24,8 @@ from hakoiri.worker.layers.kernels import merge
 
 #: The layout of pairs, by that of the keys.
 PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}
+#: The number of configurations of each tree.
+Sizes = NDArray[np.uint32]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(32)
 
@@ -49,6 +51,14 @@ def find_roots(parents: Vertices) -> None:
     """Make each vertex a child of its root."""
     for vertex in range(len(parents)):
         parents[vertex] = root_of(parents, vertex)
+
+
+@jit
+def add_to_roots(parents: Vertices, sizes: Sizes) -> None:
+    """Add the size of each vertex to that of its parent, which is a root."""
+    for vertex in range(len(parents)):
+        if parents[vertex] != vertex:
+            sizes[parents[vertex]] += sizes[vertex]
 
 
 @jit
