@@ -26,7 +26,7 @@ def test_the_command_line_is_there_in_full() -> None:
 def test_the_python_interface_is_there_in_full() -> None:
     text = "\n".join(HOOKS["python"]())
     assert not [name for name in hakoiri.__all__ if f"`{name}`" not in text]
-    assert "\nopen_run(name: str = 'last', " in text and "\n`layer(depth: int) -> Keys`\n" in text
+    assert "\nopen_run(\n    name: str = 'last',\n" in text and "\n`layer(depth: int) -> Keys`\n" in text
 
 
 def test_every_message_is_on_the_page_about_troubles() -> None:
