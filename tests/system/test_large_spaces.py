@@ -2,6 +2,7 @@
 
 import random
 import signal
+import time
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -72,7 +73,6 @@ def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Repor
     patch.setattr(RemoteExecutor, "map", told)
     resources = Resources(farm.url, memory=1 << 28, chunk=1_000, farm_from=1)
     report = verify_directory(directory, False, resources, Control(), SilentObserver())
-    assert "audit" in asked
     assert "derive" in asked or not report.ok
     return report
 
@@ -135,11 +135,12 @@ def test_a_census_killed_in_each_pass_is_that_of_one_left_alone(seed: int, hakoi
         alone = other.ask(*_TILES, "--memory", "4GB")
     assert (alone["configurations"], alone["components"], alone["edges"]) == (3_628_800, 2, 4_717_440)
     chance, command = random.Random(seed), [*_TILES, "--memory", "100MB"]
-    moments = [("depth", 0), ("folded", chance.randrange(1, 4)), ("folded", chance.randrange(4, 7)), ("numbered", 2)]
+    moments = [("depth", 0), ("components", 1)]
     for what, number in moments:
         running = hakoiri.start(*command)
         wait_until(lambda: _partial(hakoiri).get(what, -1) >= number or running.process.poll() is not None)  # noqa: B023
-        assert running.process.poll() is None, f"ended before {number} were {what}"
+        assert running.process.poll() is None, f"ended before {what} was {number}"
+        time.sleep(chance.random() / 10)
         running.send(signal.SIGKILL)
         running.finish()
         command = ["resume", "last", "--memory", "100MB"]
