@@ -105,8 +105,9 @@ class PathAnswers(Answers):
             elif levels is None:
                 levels = search_levels(context, self.store, origin, key, one)
         if levels is None:
-            ends = f"from {self.puzzle.render(origin)} to {as_text(target, [self.puzzle.layout])}"
-            raise UnanswerableError(f"no path leads {ends}; the search is exhaustive")
+            end = "a goal" if _is_word(target, GOAL) else as_text(target, [self.puzzle.layout])
+            origin_text = self.puzzle.render(origin)
+            raise UnanswerableError(f"no path leads from {origin_text} to {end}; the search is exhaustive")
         return levels, context.puzzle
 
     # Known levels

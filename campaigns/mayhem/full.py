@@ -14,7 +14,7 @@ _TRIALS = [(kind, left) for kind, block in FILE_SYSTEMS.items() for left in rang
 _PUZZLE = ("tiles", "-o", "rows=2", "-o", "columns=3")
 #: The first two, and the third, need layers of their own on disk.
 _QUESTIONS = ("diameter last", "diameter last --all", "path last --from 123/45. --to .12/345", "layers last", "runs")
-_REFUSED = ("has no room", "is full", "No space left on device")
+_REFUSED = ("has no room", "is full", "is too full", "No space left on device")
 
 
 class Full(Part):

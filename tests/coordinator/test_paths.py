@@ -138,7 +138,7 @@ def test_questions_without_an_answer(
     with pytest.raises(UnanswerableError, match=rf"no path leads from {re.escape(START)} to {elsewhere}"):
         whole_run.path(elsewhere, START)
     for run in (usual_run, whole_run):
-        with pytest.raises(UnanswerableError, match=f"no path leads from {elsewhere} to goal"):
+        with pytest.raises(UnanswerableError, match=f"no path leads from {elsewhere} to a goal"):
             run.path("goal", elsewhere)
         with pytest.raises(ConfigurationError, match="5 rows"):
             run.path("ABBC")

@@ -27,7 +27,7 @@ TRAP = JUGS + "\nimport os\nwith open({mark!r}, 'a') as mark:\n    mark.write('x
 #: What can be asked of a finished run.
 QUESTIONS = (
     "verify {}", "layers {}", "layers {} --depth 1", "path {}", "path {} --count", "distance {} 4/4/0", "components {}",
-    "component-of {} 4/4/0", "diameter {}", "hardest {}", "solutions {}", "export {} --to {}.csv", "map {} --to {}.map",
+    "component-of {} 4/4/0", "diameter {}", "hardest {}", "solutions {}", "export {} --to {}.csv", "map {} --to {}.svg",
     "resume {}", "resume {} --repair",
 )  # fmt: skip
 #: An account that is not ours.
@@ -192,7 +192,7 @@ def test_what_belongs_to_somebody_else_is_not_owned(path: str, tmp_path: Path) -
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "jugs.py").write_text(JUGS, encoding="utf-8")
     os.chown(tmp_path / path, STRANGER, STRANGER)
-    with pytest.raises(NotOwnedError, match="somebody else"):
+    with pytest.raises(NotOwnedError, match="another user"):
         read_owned(tmp_path / "in" / "jugs.py")
 
 

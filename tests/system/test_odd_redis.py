@@ -32,7 +32,7 @@ def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:
     require_own_names(client, redis_server.url)
     for name, kind in SHARED_TYPES.items():
         client.set(name, "something else")
-        words = f"holds a string under '{name}', expected a {kind}; give Hakoiri a Redis"
+        words = f"holds a string under '{name}', expected a {kind}; use a Redis"
         with pytest.raises(WorkerError, match=words):
             require_own_names(client, redis_server.url)
         client.delete(name)
