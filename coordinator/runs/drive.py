@@ -1,5 +1,6 @@
 """A session of a run: drives it from its last commit, and leaves a state that says how the session ended."""
 
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from hakoiri.coordinator.errors import ContradictionError, StopRun, UntrustedErr
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.job import Job
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import LEAST_MEMORY, Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
@@ -66,9 +67,10 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
         store.require_home()
     lost = store.state.lost_sessions + 1 if store.state.status == "running" else 0
     if lost:
+        limit = min(available_memory() // 4, (resources.memory or sys.maxsize) // 2)
         observer.note(
             "the last session of this run ended without a reason; if the system ran out of memory, set a limit",
-            Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
+            Hint("give", "memory", f"{max(limit, LEAST_MEMORY) >> 20}MB"),
         )
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:

@@ -28,7 +28,7 @@ from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.worker.errors import TaskError
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, essence, started
+from tests.support.runs import Notes, StoppingAfter, essence, started
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -328,3 +328,16 @@ def test_a_disorderly_list_fails_the_census(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(Klotski, "configurations", lambda self: reversed(list(listed(self))))
     with pytest.raises(ContradictionError, match="does not list its configurations in increasing order"):
         census(data=tmp_path)
+
+
+def test_a_run_that_was_killed_is_advised_a_lower_limit_than_it_had(tmp_path: Path) -> None:
+    spec = PuzzleSpec("tiles", {"rows": "2", "columns": "3"})
+    directory = make_run(tmp_path, spec, "explore", {}, Resources(memory=300 << 20))
+    with RunStore(directory, writable=True) as store:
+        store.commit(store.state.become("running"))
+    notes = Notes()
+    assert drive(directory, Resources(), Control(), notes).status == "complete"
+    assert (notes.texts[0], notes.hints[0]) == (
+        "the last session of this run ended without a reason; if the system ran out of memory, set a limit",
+        (Hint("give", "memory", "150MB"),),
+    )
