@@ -4,8 +4,8 @@ A host gets two requests a layer: expand and merge. The model of the processor s
 
     fixed + each x configurations + byte x bytes sent (expand) + older x older configurations compared (merge)
 
-and the same without the last two terms for its main thread. The model of the processor seconds of the coordinator, the
-control Redis and all data Redis for a layer is
+and the same without the last two terms for the thread that works alone (`benchmarks.watched.Asked`). The model of the
+processor seconds of the coordinator, the control Redis and all data Redis for a layer is
 
     layer + host x hosts + byte x bytes sent
 
@@ -43,8 +43,8 @@ class Work(NamedTuple):
 class Phase(NamedTuple):
     """The cost of one of the two requests of a layer to a host.
 
-    `threads` is the work that its threads share, `main` that of its main thread, `waits` the seconds by the clock
-    beyond both.
+    `threads` is the work that its threads share, `main` that of the thread that works alone, `waits` the seconds by
+    the clock beyond both.
     """
 
     threads: Work
@@ -162,7 +162,6 @@ def uneven(numbers: Sequence[float], hosts: int) -> float:
 
 
 def _bytes(run: Run) -> float:
-    """Return the bytes sent for each configuration expanded."""
     sizes = sum(each.size for each in run.asked if each.task == EXPAND)
     return sum(each.sent for each in run.asked) / sizes
 
@@ -191,7 +190,7 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
             main.append(asked.main)
             waits[name].append(asked.clock - asked.cpu)
     byte, *rest = _least(rows, threads)
-    # The main thread neither sends nor compares.
+    # The thread that works alone neither sends nor compares.
     alone = _least([[value for place, value in enumerate(row[1:]) if place % 3 < 2] for row in rows], main)
     found = {}
     for number, name in enumerate(spaces):

@@ -101,12 +101,12 @@ def _expanding_and_sending(costs: Costs, place: Place, step: Step, times: float)
 def _phase_seconds(phase: Phase, place: Place, size: float, sent: float, older: float) -> float:
     """Return the seconds of a request without its fixed cost.
 
-    The threads share their work. The main thread stores the results at the same time if there is more than one core.
+    The threads share their work. Meanwhile one stages the results, and one commits them.
     """
     work, cores = phase.threads, place.core_share
     threads = work.each * size + work.byte * sent * size + work.older * older
     main = phase.main.each * size
-    return max(threads / cores, main) if cores > 1 else (threads + main) / cores
+    return max((threads + main) / cores, main)
 
 
 def run_seconds(costs: Costs, place: Place, layers: Sequence[float], farm: float) -> float:

@@ -53,6 +53,7 @@ class Space:
 SPACES = {
     "tiles 3x4": Space("tiles", {"rows": 3, "columns": 4}),
     "pancakes 11": Space("pancakes", {"n": 11}),
+    "pancakes 12": Space("pancakes", {"n": 12}),
     "Hanoi, 15 discs": Space("hanoi", {"pegs": 4, "discs": 15}),
     "sliding blocks": Space("sliding", {"distinct": "all"}, _SLIDING),
     "Gap, full deck": Space("gap", {"ranks": 13}, _GAP, directed=True),
@@ -116,9 +117,6 @@ def _run(spent: Spent, hosts: int) -> Run:
     return Run(hosts, spent.report["layers"], spent.seen.moments, spent.seen.asked)
 
 
-# Predictions
-
-
 def predicted(found: Measured) -> dict[str, Any]:
     """Return for each rate four lists, each with one number for each of `HOSTS`.
 
@@ -137,9 +135,6 @@ def predicted(found: Measured) -> dict[str, Any]:
             "limit": most, "half": [sum(layers) * times for times in half],
         }  # fmt: skip
     return rows
-
-
-# The test
 
 
 def tested(name: str, found: Measured, counts: Sequence[int], megabits: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -47,7 +47,7 @@ def _fixed(spaces: Mapping[str, Any]) -> Iterator[str]:
 
 def _growing(spaces: Mapping[str, Any]) -> Iterator[str]:
     """Yield the table of the costs of a configuration and of a byte sent, in ns."""
-    hosts = ("expand", "its main thread", "a byte sent", "merge", "its main thread", "an older one")
+    hosts = ("expand", "alone", "a byte sent", "merge", "alone", "an older one")
     yield from _head("ns", "one core of threads", *hosts)
     for name, space in spaces.items():
         expand, merge = _phases(space["costs"])

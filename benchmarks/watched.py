@@ -62,8 +62,9 @@ class Asked(NamedTuple):
     """One request for layer `depth` to the host with process id `host`, while the other hosts had no request.
 
     `size` is the number of keys expanded or merged, `sent` the bytes sent to other hosts. The processor seconds are
-    those of the whole host, `cpu`; of its main thread alone, `main`; and of the time since its last request,
-    `between`, in which it received messages. `clock` is the duration in seconds.
+    those of the whole host, `cpu`; of one thread that works alone, `main`; and of the time since its last request,
+    `between`, in which it received messages. The thread that works alone is the main thread, or the one that commits
+    if that takes longer. `clock` is the duration in seconds.
     """
 
     depth: int
@@ -110,7 +111,7 @@ class _Watch:
 
     def asked(self, task: str, chunk: Arrays, process: int, answer: Callable[[], list[Array]]) -> list[Array]:
         """Return the answer of a host to one request, and record the request."""
-        began, before, main = time.monotonic(), _seconds(process), _main_seconds(process)
+        began, before, threads = time.monotonic(), _seconds(process), _thread_seconds(process)
         arrays = answer()
         clock, after = time.monotonic() - began, _seconds(process)
         looking = time.process_time()
@@ -122,7 +123,7 @@ class _Watch:
         size, sent = (now - earlier for now, earlier in zip(told, self._told.get(key, (0, 0)), strict=True))
         self._told[key] = told
         self.seen.asked.append(Asked(
-            key[2], task, process, size, sent, after - before, _main_seconds(process) - main,
+            key[2], task, process, size, sent, after - before, _alone(process, after - before, threads),
             before - self._before.get(process, before), clock,
         ))  # fmt: skip
         self._before[process] = after
@@ -134,12 +135,22 @@ def _seconds(process: int) -> float:
     return time.clock_gettime(~process << _CLOCK_SHIFT | _SCHEDULED)
 
 
-def _main_seconds(process: int) -> float:
-    return int(Path(f"/proc/{process}/task/{process}/schedstat").read_text().split()[0]) / 1e9
+def _thread_seconds(process: int) -> dict[int, float]:
+    """Return the processor seconds of each living thread of a process."""
+    files = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return {int(file.parent.name): int(file.read_text().split()[0]) / 1e9 for file in files}
+
+
+def _alone(process: int, cpu: float, before: Mapping[int, float]) -> float:
+    """Return the seconds of the main thread, or of the thread that commits, since `before`; `cpu` are those of all.
+
+    A thread that commits ends with its request.
+    """
+    spent = {thread: now - before.get(thread, 0.0) for thread, now in _thread_seconds(process).items()}
+    return max(spent[process], cpu - sum(spent.values()))
 
 
 def _only(ask: Callable[[], dict[str, list[Array]]]) -> list[Array]:
-    """Return the only answer of `ask`."""
     (answer,) = ask().values()
     return answer
 

@@ -22,7 +22,6 @@ class Books:
         return tuple(row[name] for name in self._names)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """All lines."""
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 yield json.loads(line)

@@ -2,12 +2,22 @@
 
     from hakoiri import explore, open_run
 
-    with explore("klotski", data="runs") as run:
-        print(run.layer_sizes[:5], len(run.layer(57)))
-        print(run.diameter().diameter, run.path("goal").moves)
+    with explore("klotski", data="runs", reuse=True) as run:
+        path = run.path("goal")
+        print(run.layer_sizes[:5], run.diameter().diameter, path.moves[:3], path[0])
+        path.film("klotski.gif")
 
-Names are imported on first use: ``import hakoiri`` itself takes no time, and a puzzle's file that uses only `Puzzle`
-from here does not load the search.
+runs        explore, census, resume_run, open_run, verify_run, delete_run, Resources
+a run       Run: layers, path, shortest_paths, distance, hardest, diameter, components, board, plot, film, export,
+            to_dataframe, to_networkx, to_scipy
+answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map
+a puzzle    Puzzle, Dealt, Scored, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64, U128,
+            U256
+pictures    Picture, Part, Span, Circle, Label, Line, Polygon, Rectangle
+errors      HakoiriError is the base of all; PuzzleError, RunError, StorageError and WorkerError of its parts
+
+``help(hakoiri.Run)`` prints the methods of a run, ``help`` of a name above the rest. Names are imported on first
+use: ``import hakoiri`` itself takes no time, and a puzzle's file that uses only `Puzzle` does not load the search.
 """
 
 from importlib import import_module
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
 
     from hakoiri.api import (
         Diameter,
+        Drawing,
+        DrawnBoard,
+        DrawnPath,
         Hardest,
         Map,
         Run,
@@ -31,35 +44,129 @@ if TYPE_CHECKING:
         resume_run,
         verify_run,
     )
+    from hakoiri.coordinator.errors import (
+        ContradictionError,
+        MismatchError,
+        OverBudgetError,
+        RunError,
+        UnanswerableError,
+        UnknownRunError,
+        UntrustedError,
+    )
     from hakoiri.coordinator.session.resources import Resources
-    from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves
-    from hakoiri.puzzles.contract import Choice, Expansion, Number, Puzzle, Text
+    from hakoiri.puzzles.capabilities import Dealt
+    from hakoiri.puzzles.contract import Expansion, Puzzle
     from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
     from hakoiri.puzzles.jit import jit
     from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from hakoiri.puzzles.options import Choice, Number, Text
     from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
+    from hakoiri.puzzles.scored import Scored, ScoredMoves
+    from hakoiri.storage.errors import (
+        DamagedError,
+        DiskFullError,
+        ElsewhereError,
+        FormatError,
+        GoneError,
+        NameTakenError,
+        NotWritableError,
+        RunHeldError,
+        StorageError,
+    )
+    from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, TaskError, WorkerError
+
+    # For type checkers alone: with it, help() would print every class in full.
+    __all__ = [
+        "U32",
+        "U64",
+        "U128",
+        "U256",
+        "Choice",
+        "Circle",
+        "ConfigurationError",
+        "ContradictionError",
+        "DamagedError",
+        "Dealt",
+        "Diameter",
+        "DiskFullError",
+        "Drawing",
+        "DrawnBoard",
+        "DrawnPath",
+        "ElsewhereError",
+        "Expansion",
+        "FormatError",
+        "GoneError",
+        "HakoiriError",
+        "Hardest",
+        "Hint",
+        "Key",
+        "Keys",
+        "Label",
+        "Line",
+        "Map",
+        "MismatchError",
+        "NameTakenError",
+        "NotWritableError",
+        "Number",
+        "OverBudgetError",
+        "Part",
+        "Picture",
+        "Polygon",
+        "Puzzle",
+        "PuzzleError",
+        "Rectangle",
+        "RedisRefusedError",
+        "RedisUnavailableError",
+        "Resources",
+        "Run",
+        "RunError",
+        "RunHeldError",
+        "Scored",
+        "ScoredMoves",
+        "ShortestPath",
+        "ShortestPaths",
+        "Span",
+        "StorageError",
+        "TaskError",
+        "Text",
+        "UnanswerableError",
+        "UnknownRunError",
+        "UntrustedError",
+        "WorkerError",
+        "census",
+        "delete_run",
+        "explore",
+        "jit",
+        "open_run",
+        "resume_run",
+        "verify_run",
+    ]  # fmt: skip
 
 _PLACES = {
+    "hakoiri.coordinator.errors": (
+        "ContradictionError", "MismatchError", "OverBudgetError", "RunError", "UnanswerableError", "UnknownRunError",
+        "UntrustedError",
+    ),
     "hakoiri.coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
-        "Diameter", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
-        "open_run", "resume_run", "verify_run",
+        "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
+        "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
     ),
-    "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
-    "hakoiri.puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
+    "hakoiri.puzzles.capabilities": ("Dealt",),
+    "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
     "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "Hint", "PuzzleError"),
     "hakoiri.puzzles.jit": ("jit",),
     "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
+    "hakoiri.puzzles.options": ("Choice", "Number", "Text"),
+    "hakoiri.puzzles.scored": ("Scored", "ScoredMoves"),
     "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
+    "hakoiri.storage.errors": (
+        "DamagedError", "DiskFullError", "ElsewhereError", "FormatError", "GoneError", "NameTakenError",
+        "NotWritableError", "RunHeldError", "StorageError",
+    ),
+    "hakoiri.worker.errors": ("RedisRefusedError", "RedisUnavailableError", "TaskError", "WorkerError"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-
-__all__ = [
-    "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
-    "HakoiriError", "Hardest", "Hint", "Key", "Keys", "Label", "Line", "Map", "Number", "Part", "Picture", "Polygon",
-    "Puzzle", "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths",
-    "Span", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
-]  # fmt: skip
 
 
 def __getattr__(name: str) -> "Any":
@@ -69,4 +176,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_MODULE_OF)

@@ -30,7 +30,7 @@ _BYTES_BESIDE_KEY = 16
 
 
 class Answers:
-    """An open run of any kind. `puzzle` is the run's, `store` its data, `kind` its class.
+    """An open run of any kind. `name` is its name, `puzzle` its puzzle, `kind` its class.
 
     `resources` are the threads and memory of this process for questions; `redis` is the URL of the Redis of the hosts
     that keep the run, ``None`` if none do.
@@ -41,7 +41,7 @@ class Answers:
 
         Resources not given are those that the run was created with.
         """
-        self.store = store
+        self.name, self._store, self._closed = store.manifest.run, store, False
         self._distances: dict[str, GoalDistances] = {}
         self._start_is_the_goal: bool | None = None
         resources = resources or Resources()
@@ -54,15 +54,19 @@ class Answers:
             store.close()
             raise
 
+    @property
+    def store(self) -> RunStore:
+        """The data of the run; `UnanswerableError` if it is closed."""
+        if self._closed:
+            raise UnanswerableError(f"run {self.name} is closed; open_run({self.name!r}) opens it again")
+        return self._store
+
     def close(self) -> None:
-        """Close the store."""
-        self.store.close()
+        """Close the run; it answers no more questions. A second call does nothing."""
+        self._closed = True
+        self._store.close()
         for known in self._distances.values():
             known.store.close()
-
-    @property
-    def name(self) -> str:
-        return self.store.manifest.run
 
     @property
     def is_census(self) -> bool:
@@ -186,7 +190,9 @@ class Answers:
     def _require_complete(self, unknown: str = "its components are") -> None:
         self._require_graph()
         if not self.exhausted:
-            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not complete"
+            limited = f"stopped at layer {self.store.state.depth}"
+            limited = "stopped at its first goal" if self.store.manifest.plan.get("until_goal") else limited
+            why = limited if self.store.state.status == "complete" else "is not complete"
             raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
 
     @property

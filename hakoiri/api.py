@@ -6,51 +6,76 @@ keep are read from these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
 
 from hakoiri.admission import admit
-from hakoiri.coordinator.errors import RunError, UnanswerableError
+from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.executors.opening import open_store
-from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+from hakoiri.coordinator.runs.catalogue import data_directory, find_run, finished_twin, stopped_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
-from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.coordinator.trees.job import found_solutions
+from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
+from hakoiri.export.frames import to_dataframe, to_networkx, to_scipy
+from hakoiri.export.play import export_play
 from hakoiri.goals import Hardest
 from hakoiri.hints import noted
-from hakoiri.maps import Map, MapAnswers
-from hakoiri.paths import ShortestPath, ShortestPaths
-from hakoiri.puzzles.capabilities import Placements
+from hakoiri.maps import Map
+from hakoiri.opened import OpenRun
+from hakoiri.paths import GOAL, ShortestPath, ShortestPaths
 from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
+from hakoiri.puzzles.keys.layout import Configuration, Key, as_text
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.reading import read_board
+from hakoiri.render.player import write_run
+from hakoiri.render.plots import plot_layers
 from hakoiri.storage.results.census import Diameter
 
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+    import scipy
+
 __all__ = [
-    "Diameter", "Hardest", "Map", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
-    "open_run", "resume_run", "verify_run",
+    "Diameter",
+    "Drawing",
+    "DrawnBoard",
+    "DrawnPath",
+    "Hardest",
+    "Map",
+    "Play",
+    "Run",
+    "ShortestPath",
+    "ShortestPaths",
+    "census",
+    "delete_run",
+    "explore",
+    "open_run",
+    "resume_run",
+    "verify_run",
 ]  # fmt: skip
 
 
-class Run(MapAnswers):
+class Run(OpenRun):
     """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data.
 
-    `resources` are the threads and memory of this process for questions.
+    `resources` are the threads and memory of this process for questions. A closed run answers no questions
+    (`UnanswerableError`); its paths and boards stay usable.
     """
 
+    _path = DrawnPath
+
     def __repr__(self) -> str:
-        state, kind = self.store.state, self.store.manifest.kind
-        puzzle = " ".join([self.puzzle.name, *(f"{name}={value}" for name, value in self.puzzle.parameters.items())])
-        found = f"{state.progress.done:,} {state.progress.unit}"
-        return f"<Run {self.name} of {puzzle}: {kind}, {state.status}, {found}>"
+        return f"<{self._described()}>"
 
     def __enter__(self) -> "Run":
         return self
@@ -58,31 +83,85 @@ class Run(MapAnswers):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def tree(self) -> Placements:
-        """The puzzle of a run of a tree; `UnanswerableError` for any other."""
-        if isinstance(self.puzzle, Placements):
-            return self.puzzle
-        raise UnanswerableError(f"run {self.name} is not a tree, so it has no solutions to list")
+    def board(self, configuration: Configuration | None = None) -> DrawnBoard:
+        """Return a configuration (text, key, row of a layer) as a board to be shown, by default the start."""
+        key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
+        return DrawnBoard(self.puzzle, [key])
 
-    def solutions(self) -> Iterator[Keys]:
-        """Yield the solutions of a tree in batches: the least image of one solution of each orbit.
+    def path(
+        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+    ) -> DrawnPath:
+        """Return a shortest path, always the same of several; its boards can be drawn."""
+        return cast(DrawnPath, super().path(target, source, avoid))
 
-        In increasing order if the run is complete, else those found so far. `UnanswerableError` if the run keeps none.
+    def film(
+        self, file: str | os.PathLike[str], target: Configuration = GOAL, source: Configuration | None = None
+    ) -> None:
+        """Write a shortest path as a film to a file: .gif, .svg, or .html to step through."""
+        self.path(target, source).film(file)
+
+    def plot(self, file: str | os.PathLike[str] | None = None) -> Drawing:
+        """Return the sizes of the layers, or of the components of a whole space, as a picture that a notebook shows.
+
+        With `file`, also write it there, as .png, .svg or .pdf.
         """
-        return found_solutions(self.store, self.tree)
+        if file is not None:
+            plot_layers(self, Path(file))
+        with TemporaryDirectory() as folder:
+            plot_layers(self, drawn := Path(folder, "plot.svg"))
+            return Drawing(drawn.read_text(encoding="utf-8"))
 
-    def summary(self) -> dict[str, Any]:
-        """Return everything known about the run, as plain values."""
-        return summarise(self.kind(self.store, self.puzzle), self.resources.budget())
+    def export(
+        self, file: str | os.PathLike[str], *, images: bool = False, moves: bool = False, layers: int | None = None
+    ) -> int:
+        """Write the run to a file in the format given by its ending; return the number of its configurations or rows.
 
-    def best_play(self) -> Play:
-        """Return the best play, if moves score: the highest score, then the fewest moves; for a finished run proved.
-
-        For an optimisation it is the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` if
-        the memory is too small.
+        Tables of configurations: .csv, .parquet. With their moves, and with `moves` the names of these: .npz,
+        .graphml, .dot. A certificate: .json. A page to play without a server: .html. With `layers`, only layers 0 to
+        `layers`; with `images`, every solution of a tree, not one per symmetry class.
         """
-        return self.kind(self.store, self.puzzle).best_play(self.resources.budget())
+        return write_run(self, Path(file), images=images, moves=moves, layers=layers)
+
+    def export_play(self, file: str | os.PathLike[str]) -> int:
+        """Write perfect play to a .csv file: key, distance to the goal, a best move and the key after it.
+
+        Returns the number of configurations.
+        """
+        return export_play(self, Path(file))
+
+    def to_dataframe(self, layers: int | None = None) -> "pandas.DataFrame":
+        """Return the configurations as a data frame: ``key``, ``configuration``, ``depth`` or ``component``, ``goal``.
+
+        With `layers`, only layers 0 to `layers`. A study gives its rows, a tree its solutions. Needs the extra
+        ``hakoiri[notebook]``.
+        """
+        return to_dataframe(self, layers)
+
+    def to_networkx(self, layers: int | None = None) -> "networkx.Graph[Key]":
+        """Return the moves as a graph, directed if the puzzle is; its nodes are keys, and have the columns of a frame.
+
+        It takes about 1 kB a configuration. Needs the extra ``hakoiri[notebook]``.
+        """
+        graph: networkx.Graph[Key] = to_networkx(self, layers)
+        return graph
+
+    def to_scipy(self) -> "scipy.sparse.csr_array":
+        """Return the moves as a sparse matrix, 1 where a move leads from a row to a column, in the order of the keys.
+
+        `configurations()` and `to_dataframe()` have the same order. Needs the extra ``hakoiri[notebook]``.
+        """
+        return to_scipy(self)
+
+    def _described(self) -> str:
+        if self._closed:
+            return f"Run {self.name}: closed"
+        state, kind = self.store.state, self.store.manifest.kind
+        puzzle = " ".join([self.puzzle.name, *(f"{name}={value}" for name, value in self.puzzle.parameters.items())])
+        return f"Run {self.name} of {puzzle}: {kind}, {state.status}, {state.progress.done:,} {state.progress.unit}"
+
+    def _repr_html_(self) -> str:
+        drawn = self.board().svg() if self.kind.has_graph else ""
+        return f"<figure>{drawn}<figcaption>{escape(self._described())}</figcaption></figure>"
 
 
 for _name, _method in inspect.getmembers(Run, inspect.isfunction):
@@ -133,35 +212,44 @@ def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
 
 @noted()
 def explore(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
-    merge_mirrors: bool = False, until_goal: bool = False, layers: int | None = None,
-    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
+    start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, until_goal: bool = False,
+    layers: int | None = None, reuse: bool = False, data: str | os.PathLike[str] | None = None,
+    resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it."""
+    """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it.
+
+    `start` is a configuration, or a file that holds one. With `reuse`, the last run that did the same is opened
+    instead, or resumed if it was stopped.
+    """
     spec = _spec(puzzle, options, start, merge_mirrors)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
-    return _run_to_end(spec, None, plan, data, resources, observer)
+    return _run_to_end(spec, None, plan, data, resources, observer, reuse)
 
 
 @noted()
 def census(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
-    merge_mirrors: bool = False, diameters: str = "all", data: str | os.PathLike[str] | None = None,
-    resources: Resources | None = None, observer: Observer | None = None,
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
+    start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, diameters: str = "all",
+    reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all configurations, components and exact diameters.
 
-    `start` is the board, only for puzzles that need one (``sliding``). With `diameters` ``largest=K`` or ``below=N``
+    `start` is the board or a file that holds it, only for puzzles that need one (``sliding``); `reuse` as for
+    `explore`. With `diameters` ``largest=K`` or ``below=N``
     distances are measured only in the K largest components, or in those of fewer than N configurations; with ``none``
     the configurations are listed without components.
     """
     spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
-    return _run_to_end(spec, "census", plan, data, resources, observer)
+    return _run_to_end(spec, "census", plan, data, resources, observer, reuse)
 
 
 def _spec(
-    puzzle: str, options: Mapping[str, str] | None, start: Configuration | None, merge_mirrors: bool
+    puzzle: str, options: Mapping[str, str] | None, start: Configuration | os.PathLike[str] | None, merge_mirrors: bool
 ) -> PuzzleSpec:
+    if isinstance(start, str | os.PathLike):
+        start = read_board(os.fspath(start))
     return with_own_file(
         PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
     )
@@ -175,9 +263,14 @@ def _admitted(name: str, data: str | os.PathLike[str] | None, puzzle: str | None
 
 def _run_to_end(
     spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
-    resources: Resources | None, observer: Observer | None,
+    resources: Resources | None, observer: Observer | None, reuse: bool,
 ) -> Run:  # fmt: skip
-    directory = make_run(data_directory(data), spec, kind, plan, resources or Resources())
+    where = data_directory(data)
+    manifest = plan_run(where, spec, kind, plan, resources or Resources())
+    if reuse and (twin := finished_twin(where, manifest)) is not None:
+        return _opened(where / twin, resources)
+    left = stopped_twin(where, manifest) if reuse else None
+    directory = make_planned(where, manifest, False, None) if left is None else where / left
     return _drive_to_end(directory, resources, observer)
 
 

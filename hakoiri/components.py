@@ -4,21 +4,24 @@ from functools import cached_property
 from pathlib import Path
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
-from hakoiri.coordinator.graphs.bounding import eccentricity_run, known_of
-from hakoiri.coordinator.graphs.building import run_keys
+from hakoiri.coordinator.graphs.bounding import bounds_of, eccentricity_run, known_of
+from hakoiri.coordinator.graphs.building import build_graph, run_keys
 from hakoiri.coordinator.graphs.census import CensusFigures
-from hakoiri.coordinator.graphs.distances import DistancePolicy, Way
+from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, component_keys
+from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.strong import StrongComponents, of_undirected, strong_components
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.paths import PathAnswers
 from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Configuration
+from hakoiri.puzzles.keys.layout import Configuration, Keys
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results.census import Diameter, read_component, read_diameter
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.graphs.searches import Distances, Graph
+from hakoiri.worker.spaces.slabs import NOWHERE, Slabs
 
 
 class ComponentAnswers(PathAnswers):
@@ -106,6 +109,26 @@ class ComponentAnswers(PathAnswers):
             found = self._policy.measure(context, number, every)
         self._measured[number, every] = found
         return found
+
+    def eccentricities(
+        self, component: int | None = None, control: Control | None = None, observer: Observer | None = None
+    ) -> tuple[Keys, Distances]:
+        """Return all keys of a component in increasing order, and the eccentricity of each, in moves.
+
+        The centre has the least, the periphery the greatest. What `diameter` found with `every` is used. Raises
+        `OverBudgetError` if the memory is too small, `StopRun` by `control`.
+        """
+        number = self.component_asked(component)
+        with self._context(control, observer) as context:
+            keys = component_keys(context, self.store, number)
+            return keys, self._eccentricities(context, number, keys, build_graph(context, keys))
+
+    def _eccentricities(self, context: ComputeContext, component: int, keys: Keys, graph: Graph) -> Distances:
+        """Return the eccentricity of each key of a component, in the order of the keys."""
+        solver = EccentricitySolver(context, keys, graph)
+        solver.go_on(bounds_of(self.eccentricity_run(component)))
+        solver.settle(Aim.ALL)
+        return solver.bounds()[0]
 
     def eccentricity_run(self, component: int) -> Derived:
         """Return the run that finds the eccentricities of a component."""

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.graphs.bounding import bounds_of
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
-from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers, whole_layers
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.goals import GoalAnswers
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
 from hakoiri.storage.results.census import read_component
-from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.components import inner_graph
 from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, search_order
 from hakoiri.worker.graphs.strong import both_ways, transposed
@@ -69,10 +66,7 @@ class MapAnswers(GoalAnswers):
             graph = build_graph(context, keys, whole)
             eccentricities = None
             if whole and self.puzzle.undirected:
-                solver = EccentricitySolver(context, keys, graph)
-                solver.go_on(bounds_of(self.eccentricity_run(number)))
-                solver.settle(Aim.ALL)
-                eccentricities, _ = solver.bounds()
+                eccentricities = self._eccentricities(context, number, keys, graph)
             order = search_order(self._both_ways(graph), int(lower_bounds(keys, self.puzzle.keys([origin]))[0]))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
             seed = int(self.store.state.digest[:16] or "0", 16)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from hakoiri.answers import Answers
 from hakoiri.coordinator.errors import UnanswerableError
@@ -12,28 +13,44 @@ from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Hint
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.goals import any_of, avoiding
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
 from hakoiri.storage.ledger.manifest import Depth
 
 #: Words for the target of a path.
 GOAL, FARTHEST = "goal", "farthest"
+#: The most characters of a configuration in the `repr` of a path.
+_MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
 class ShortestPath:
     """A shortest path: its keys from source to target, their texts, and one description per move.
 
-    A piece has the same letter on all boards and in all moves, that of the first board.
+    `len` is the number of moves, one less than that of the configurations. A piece has the same letter on all boards
+    and in all moves, that of the first board.
     """
 
+    puzzle: Puzzle
     keys: list[Key]
-    configurations: list[str]
-    moves: list[str]
 
     def __len__(self) -> int:
-        return len(self.moves)
+        return len(self.keys) - 1
+
+    def __repr__(self) -> str:
+        ends = [_shortened(self.puzzle.render_path(self.keys[:1])[0]), _shortened(self.puzzle.render(self.keys[-1]))]
+        return f"<{type(self).__name__} of {counted(len(self), 'moves')} from {ends[0]} to {ends[1]}>"
+
+    @cached_property
+    def configurations(self) -> list[str]:
+        """The text of each configuration."""
+        return self.puzzle.render_path(self.keys)
+
+    @cached_property
+    def moves(self) -> list[str]:
+        """The description of each move."""
+        return self.puzzle.describe_moves(self.keys)
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,7 @@ class ShortestPaths:
 
     length: int
     _paths: AllPaths = field(repr=False)
+    _path: type[ShortestPath] = field(default=ShortestPath, repr=False)
 
     @cached_property
     def count(self) -> int:
@@ -52,7 +70,7 @@ class ShortestPaths:
         return self._paths.count()
 
     def __iter__(self) -> Iterator[ShortestPath]:
-        return (spell_out(self._paths.puzzle, keys) for keys in self._paths)
+        return (self._path(self._paths.puzzle, keys) for keys in self._paths)
 
 
 class PathAnswers(Answers):
@@ -63,6 +81,9 @@ class PathAnswers(Answers):
     text in `avoid`, which is a configuration or a pattern as for a goal (``"**/.*"``). Raises `UnanswerableError`
     without a path, `ConfigurationError` for an invalid configuration.
     """
+
+    #: The class of the paths that are returned.
+    _path: ClassVar[type[ShortestPath]] = ShortestPath
 
     def distance(self, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()) -> int:
         """Return the exact distance in moves."""
@@ -77,7 +98,7 @@ class PathAnswers(Answers):
         if isinstance(self.puzzle, Quotient):
             # The images that follow from each other, beginning with the user's start.
             path = self.puzzle.lift(path, self._real_start(source))
-        return spell_out(self.puzzle, path)
+        return self._path(self.puzzle, path)
 
     def shortest_paths(
         self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
@@ -89,7 +110,7 @@ class PathAnswers(Answers):
         if _is_word(target, FARTHEST):
             target = self.path(FARTHEST, source, avoid).keys[-1]
         levels, puzzle = self._levels(target, source, avoid)
-        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source)))
+        return ShortestPaths(len(levels) - 1, AllPaths(puzzle, levels, self._real_start(source)), self._path)
 
     def _levels(
         self, target: Configuration, source: Configuration | None, avoid: Sequence[str], one: bool = False
@@ -183,6 +204,6 @@ def _is_word(target: Configuration, *words: str) -> bool:
     return isinstance(target, str) and target in words
 
 
-def spell_out(puzzle: Puzzle, keys: list[Key]) -> ShortestPath:
-    """Return a path with texts and descriptions."""
-    return ShortestPath(keys, puzzle.render_path(keys), puzzle.describe_moves(keys))
+def _shortened(text: str) -> str:
+    """Return a text of at most 60 characters."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

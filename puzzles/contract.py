@@ -7,7 +7,6 @@ All else has a default, or makes more questions answerable (`render`, `parse_tex
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -28,6 +27,7 @@ from hakoiri.puzzles.keys.layout import (
     ints,
     narrowest,
 )
+from hakoiri.puzzles.options import Option
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.pictures.words import text_pictures
 
@@ -37,68 +37,6 @@ Orbits = NDArray[np.int64]
 Matching = Callable[[Keys], Mask]
 #: The most keys in a block of `Numbered.configurations`.
 _BLOCK = 1 << 20
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some words, the first by default."""
-
-    values: tuple[str, ...]
-
-    @property
-    def default(self) -> str:
-        return self.values[0]
-
-    def check(self, value: str) -> str:
-        if value not in self.values:
-            raise PuzzleError(f"expected {self.describe()}{did_you_mean(value, self.values)}")
-        return value
-
-    def describe(self) -> str:
-        return "|".join(self.values)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A whole number between two limits, both included."""
-
-    usual: int
-    least: int
-    most: int
-
-    @property
-    def default(self) -> str:
-        return str(self.usual)
-
-    def check(self, value: str) -> str:
-        try:
-            number = int(value)
-        except ValueError:
-            number = self.least - 1
-        if not self.least <= number <= self.most:
-            raise PuzzleError(f"expected a whole number in {self.describe()}")
-        return str(number)
-
-    def describe(self) -> str:
-        return f"{self.least}..{self.most}"
-
-
-@dataclass(frozen=True)
-class Text:
-    """Any text, by default an empty one, which the puzzle itself checks. `what` describes it in lists."""
-
-    what: str
-    default: str = ""
-
-    def check(self, value: str) -> str:
-        return value
-
-    def describe(self) -> str:
-        return self.what
-
-
-#: An option's allowed values: the default, a `check` of a user's value (or a `PuzzleError`), and a description.
-Option = Choice | Number | Text
 
 
 class Expansion(NamedTuple):
@@ -125,8 +63,9 @@ class Puzzle(ABC):
     #: The name on the command line.
     name: str
     version: int = 1
-    #: A description in one line.
+    #: A description in one line, and the usual goal in words.
     summary: str = ""
+    goal_summary: str = ""
     options: Mapping[str, Option] = MappingProxyType({})
     layout: Layout
     #: Every move can be taken back: the three-layer window of the search is right only then.
@@ -214,6 +153,10 @@ class Puzzle(ABC):
         """Return one truth value per key. By default no configuration is a goal."""
         return np.zeros(len(keys), dtype=np.bool_)
 
+    def goal_text(self) -> str:
+        """Return the goal in words: that of the user as its text; empty if the puzzle does not describe its own."""
+        return self.parameters.get("goal") or self.goal_summary
+
     def match(self, pattern: str) -> Matching | None:
         """Return a function that matches configurations whose text is like `pattern`, in which ``?`` is anything.
 
@@ -266,7 +209,7 @@ class Puzzle(ABC):
 
         By default the texts, cell by cell.
         """
-        return text_pictures(self.render_path(path))
+        return text_pictures(self.render_path(path), self.render(self.start))
 
     def picture(self, key: Key) -> Picture:
         """Return the picture of one configuration."""
@@ -331,6 +274,9 @@ class Numbered(Puzzle):
     def is_goal(self, keys: Keys) -> Mask:
         goal: Mask = keys == 0
         return goal
+
+    def goal_text(self) -> str:
+        return super().goal_text() or self.render(0)
 
     def configurations(self) -> Iterator[Keys]:
         for begin in range(0, self.size, _BLOCK):

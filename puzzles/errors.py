@@ -26,7 +26,7 @@ Do = Literal[
     # For a setting.
     "give", "change", "raise", "lower", "leave out", "run without",
     # Others.
-    "runs", "run", "solve", "optimise", "worker", "worker with", "host", "drain", "name file",
+    "runs", "run", "solve", "optimise", "worker", "worker with", "serve with", "host", "drain", "name file",
 ]  # fmt: skip
 
 
@@ -57,9 +57,10 @@ def visible(text: str) -> str:
 
 
 def counted(number: int, things: str) -> str:
-    """Return a number with its noun, `things` being the plural: ``1 move``, ``2,220 layers checked``."""
+    """Return a number with its noun, `things` being the plural: ``1 move``, ``1 mix``, ``2,220 layers checked``."""
     first, *rest = things.split(" ")
-    return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
+    one = first.removesuffix("es" if first.endswith("xes") else "s")
+    return " ".join([f"{number:,}", one if number == 1 else first, *rest])
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

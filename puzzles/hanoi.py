@@ -14,10 +14,11 @@ from itertools import pairwise, product
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Number, Orbits
+from hakoiri.puzzles.contract import Expansion, Orbits
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
+from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures.colours import ink, scale
 from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangle
 
@@ -34,6 +35,7 @@ class Hanoi(Sized):
 
     name = "hanoi"
     summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
+    goal_summary = "all discs on the last peg"
     size_options = ("discs",)
     options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)}
     undirected = paired = True

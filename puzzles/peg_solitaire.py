@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.contract import Choice, Expansion, Matching
+from hakoiri.puzzles.contract import Expansion, Matching
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.puzzles.keys.layout import U64, Counts, Key, Keys, Mask
-from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Circle, Part, Picture, Rectangle
+from hakoiri.puzzles.options import Choice
+from hakoiri.puzzles.pictures.shapes import BED, EDGE, GROUND, Circle, Part, Picture, Rectangle
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.
@@ -30,7 +31,7 @@ _NUMBER = {cell: number for number, cell in enumerate(_CELLS)}
 _FULL = (1 << len(_CELLS)) - 1
 _CENTRE = 1 << _NUMBER[3, 3]
 #: Pixels of a cell, and the colours of a picture.
-_CELL, _HOLE, _PEG = 40, "#b9b2a4", "#0072b2"
+_CELL, _PEG = 40, "#0072b2"
 
 
 #: The meanings of the marks of a text.
@@ -80,6 +81,7 @@ class PegSolitaire(Reversible):
 
     name = "peg-solitaire"
     summary = "peg solitaire, English board; symmetry on: turned and mirrored boards count as one"
+    goal_summary = "one peg, in the middle"
     options = {"symmetry": Choice(("on", "off"))}
     layout = U64
     undirected = False
@@ -228,7 +230,7 @@ def _draw(pegs: Mapping[str, _Cell]) -> Picture:
 
     side, corner, arm = _SIDE * _CELL, 2 * _CELL, 3 * _CELL
     arms = (Rectangle(0, corner, side, arm, GROUND, 8), Rectangle(corner, 0, arm, side, GROUND, 8))
-    holes = (disc(cell, 7, _HOLE) for cell in _CELLS)
+    holes = (disc(cell, 7, BED) for cell in _CELLS)
     ball = (Circle(_CELL / 2, _CELL / 2, 15, _PEG, EDGE),)
     parts = (Part(name, ball, cell[1] * _CELL, cell[0] * _CELL) for name, cell in pegs.items())
     return Picture(side, side, (Part("board", (*arms, *holes)), *parts))

@@ -65,6 +65,9 @@ class MergedMirrors(Quotient):
     def render(self, key: Key) -> str:
         return self.base.render(key)
 
+    def goal_text(self) -> str:
+        return self.base.goal_text()
+
     def describe_move(self, before: Key, after: Key) -> str:
         """The move from `before` that leads to an image of `after`."""
         return self.base.describe_move(*self.lift([before, after], before))

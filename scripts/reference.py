@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def _cell(text: str) -> str:
 
 def python() -> Iterator[str]:
     """Yield the lines of the reference of all names that ``hakoiri`` offers."""
-    found = {name: getattr(hakoiri, name) for name in hakoiri.__all__}
+    found = {name: getattr(hakoiri, name) for name in dir(hakoiri)}
     kinds = {
         "Functions": [name for name, it in found.items() if inspect.isfunction(it)],
         "Classes": [name for name, it in found.items() if inspect.isclass(it) and not issubclass(it, Exception)],
@@ -187,8 +188,11 @@ def _templates(node: ast.expr, local: dict[str, ast.expr]) -> list[str]:
     if isinstance(node, ast.IfExp):
         return _templates(node.body, local) + _templates(node.orelse, local)
     if isinstance(node, ast.JoinedStr):
-        text = "".join(str(part.value) if isinstance(part, ast.Constant) else _VALUE for part in node.values)
-        return [re.sub(f"{_VALUE}+", _VALUE, text)]
+        parts = [
+            _templates(part.value if isinstance(part, ast.FormattedValue) else part, local) or [_VALUE]
+            for part in node.values
+        ]
+        return [re.sub(f"{_VALUE}+", _VALUE, "".join(chosen)) for chosen in product(*parts)]
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
 
 

@@ -25,7 +25,7 @@ def test_the_command_line_is_there_in_full() -> None:
 
 def test_the_python_interface_is_there_in_full() -> None:
     text = "\n".join(HOOKS["python"]())
-    assert not [name for name in hakoiri.__all__ if f"`{name}`" not in text]
+    assert not [name for name in dir(hakoiri) if f"`{name}`" not in text]
     assert "\nopen_run(\n    name: str = 'last',\n" in text and "\n`layer(depth: int) -> Keys`\n" in text
 
 
@@ -42,6 +42,7 @@ def test_every_message_is_on_the_page_about_troubles() -> None:
     for kind, text in (
         ("PuzzleError", "there is no puzzle …; known puzzles: …; write a puzzle of your own as FILE.py:NAME"),
         ("NameTakenError", "there is a run … already; take another name; 'hakoiri delete RUN' removes it"),
+        ("DamagedError", "layer …, block … is damaged: its checksum differs"),
         ("fault", "layer … has … goals, but … in its record"),
     ):
         assert text in found[kind], text

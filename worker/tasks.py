@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
+from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting, solving
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.graphs import family
+from hakoiri.worker.graphs import designing, family
 from hakoiri.worker.graphs.closed import component_distances
 from hakoiri.worker.graphs.forests import balance, fold
 from hakoiri.worker.graphs.lanes import look_from, narrowed, pairs_at
@@ -135,6 +136,13 @@ def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return family.answer(family.measure(puzzle, family.read_request(chunk)))
 
 
+def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[numbers of random boards, what is wanted of them] -> the boards found (`worker.graphs.designing`)."""
+    if not isinstance(puzzle, Family):
+        raise TaskError(f"{puzzle.name} is not a family of boards")
+    return [solving.packed(designing.design(puzzle, designing.read_request(chunk)))]
+
+
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the solutions found, increasing].
 
@@ -185,6 +193,7 @@ TASKS: dict[str, Task] = {
     "hunt": hunt,
     "leading": filter_leading,
     "look": look,
+    "design": design,
     "member": member,
     "move": move,
     "neighbours": neighbours,

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
-from hakoiri.puzzles.checks import check_expansion
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible
+from hakoiri.puzzles.conformance.checks import check_expansion
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
+from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.blocks import code_bits, code_keys, decode
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting
@@ -89,7 +90,6 @@ def load_host_kernels(puzzle: Puzzle) -> None:
 
 
 def _load_bitmap_kernels(layer: Keys) -> None:
-    """Load the kernels for dense keys."""
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
     take_off((0, words), [layer])

@@ -76,7 +76,6 @@ class Part:
     layers: tuple[str, ...] = ()
 
     def published(self, row: Row) -> dict[str, dict[str, Any]]:
-        """Return the published values of a row, by column."""
         return {
             known.column: {"value": known.values[row["row"]], "source": known.source}
             for known in self.known if row["row"] in known.values

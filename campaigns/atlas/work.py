@@ -38,7 +38,6 @@ def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
 
 
 def _certificate(entry: Entry, desk: Desk, run: str) -> dict[str, str]:
-    """The text of the certificate of its run, if it has one."""
     if not entry.certified:
         return {}
     target = desk.folder / "certificate.json"

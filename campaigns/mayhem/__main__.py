@@ -44,23 +44,8 @@ from campaigns.mayhem.web import Web
 PARTS: dict[str, type[Part]] = {
     part.name: part
     for part in (
-        Kills,
-        Keepers,
-        Copies,
-        Disks,
-        Full,
-        Logs,
-        Memory,
-        Poison,
-        Queues,
-        Failovers,
-        Hosts,
-        Liars,
-        Payloads,
-        Web,
-        Requests,
-        Damage,
-        Soak,
+        Kills, Keepers, Copies, Disks, Full, Logs, Memory, Poison, Queues, Failovers, Hosts, Liars, Payloads, Web,
+        Requests, Damage, Soak,
     )
 }  # fmt: skip
 

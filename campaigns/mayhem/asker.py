@@ -38,7 +38,6 @@ class Asker(Generic[_Question, _Answer]):
             return f"died of {code}"
 
     def close(self) -> None:
-        """End it."""
         if self._process is not None:
             self._process.kill()
             self._process.join()

@@ -150,8 +150,6 @@ unfinished, and may be resumed. No process may die of a signal, hang, or print a
     def close(self) -> None:
         self._asker.close()
 
-    # Undamaged
-
     def _data_file(self, target: Target, place: Path) -> Sound:
         hakoiri = Hakoiri(place)
         run = ""

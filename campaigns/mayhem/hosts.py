@@ -1,22 +1,18 @@
 """Workers that are not as the coordinator: their clocks jump, their Hakoiri or their puzzle file is another one."""
 
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 from unittest.mock import patch
 
+from campaigns.mayhem.liars import other_worker
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
 from campaigns.mayhem.trials import TWICE, Measure
 from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.worker.parent import end_with
-from tests.support.commands import ROOT, clean_environment
 
 _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.
@@ -52,26 +48,10 @@ def _set(clock: Path, seconds: int) -> None:
         file.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
-@contextmanager
-def _other_worker(scene: Scene) -> Iterator[None]:
-    change = _OTHER[scene.chance.choice(sorted(_OTHER))]
-    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
-    other = subprocess.Popen(
-        [sys.executable, "-c", program], env=clean_environment(HAKOIRI_REDIS=scene.url), cwd=ROOT,
-        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
-    )  # fmt: skip
-    try:
-        yield
-    finally:
-        other.kill()
-        other.wait()
-
-
 def _other_version(scene: Scene) -> None:
     """One worker of another version beside two."""
     scene.farm()
-    with _other_worker(scene):
+    with other_worker(scene.url, _OTHER[scene.chance.choice(sorted(_OTHER))]):
         scene.outcome.figures["harms"] += 1
         scene.finish(scene.drive())
 
@@ -87,11 +67,11 @@ def _other_file(scene: Scene, beside: bool) -> None:
     scene.finish(running)
     scene.outcome.figures["harms"] += 1
     if "is excluded from this run" not in running.stderr:
-        scene.outcome.faults.append(f"nobody says that these workers are left out: {running.stderr[-600:]}")
+        scene.outcome.faults.append(f"no message says that these workers are left out: {running.stderr[-600:]}")
 
 
 class Hosts(Disturbed):
-    """A trial is a farmed run of one kind, and somebody who takes part in it and is otherwise."""
+    """A trial is a farmed run of one kind, and a participant that differs from the others."""
 
     name, usual, short = "hosts", 112, (64,)
     headings = ("what is otherwise", "run")

@@ -4,7 +4,7 @@ import signal
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
@@ -17,9 +17,6 @@ from tests.support.web import ADDRESS
 _MOST_BLOWS = 3
 #: What a driver says that is one too many.
 _TOLD = ("is held by process", "was taken over by another process")
-
-
-# Whose driver dies
 
 
 def again_and_again(scene: Scene, start: Callable[[], Running], kill: Callable[[Running], object]) -> None:
@@ -40,25 +37,27 @@ def foreground(scene: Scene) -> None:
 
 
 def coordinator(scene: Scene) -> None:
-    """The coordinator of a queued run, by threads."""
+    """The coordinator of a queued run, by threads, or with workers that live on."""
     scene.queue()
-    again_and_again(scene, lambda: scene.start("coordinator", "--threads", "--burst"), Running.kill)
-    scene.finish(scene.start("coordinator", "--threads", "--burst"))
+    again_and_again(scene, scene.coordinate, Running.kill)
+    scene.finish(scene.coordinate())
 
 
-def farming_coordinator(scene: Scene) -> None:
-    """The coordinator of a queued run, whose workers live on."""
-    scene.farm()
-    scene.queue()
-    again_and_again(scene, lambda: scene.start("coordinator", "--burst"), Running.kill)
-    scene.finish(scene.start("coordinator", "--burst"))
+def _with_workers(way: Callable[[Scene], None]) -> Callable[[Scene], None]:
+    """The same way with two workers."""
+
+    def farmed(scene: Scene) -> None:
+        scene.farm()
+        way(scene)
+
+    return farmed
 
 
 def web_server(scene: Scene) -> None:
     """The server on the web, which drives queued runs in a process of its own: that one leaves, too."""
     scene.queue()
     again_and_again(scene, lambda: scene.start("serve", *ADDRESS), scene.leave_alone)
-    scene.finish(scene.start("coordinator", "--threads", "--burst"))
+    scene.finish(scene.coordinate())
 
 
 def everything(scene: Scene) -> None:
@@ -80,70 +79,24 @@ def everything(scene: Scene) -> None:
         scene.outcome.figures["late"] += 1
 
 
-# Whose driver lives
+def _blow_by_blow(blow: Callable[[Scene], object], **farm: Any) -> Callable[[Scene], None]:
+    """Deal blows at random moments of a run by workers, which goes on by itself."""
 
+    def way(scene: Scene) -> None:
+        scene.farm(**farm)
+        running = scene.drive()
+        for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
+            if not scene.let_work(running, scene.seconds):
+                scene.outcome.figures["late"] += 1
+                break
+            scene.survived(partial(blow, scene), lambda: running)
+        scene.finish_at_last(running)
 
-def _blow_by_blow(scene: Scene, blow: Callable[[], object]) -> None:
-    """Deal blows at random moments of a run that goes on by itself."""
-    running = scene.drive()
-    for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
-        if not scene.let_work(running, scene.seconds):
-            scene.outcome.figures["late"] += 1
-            break
-        scene.survived(blow, lambda: running)
-    scene.finish_at_last(running)
-
-
-def worker(scene: Scene) -> None:
-    """One of two workers; their supervisor starts another."""
-    scene.farm()
-    _blow_by_blow(scene, lambda: scene.kill_one(data_redis=False))
-
-
-def host(scene: Scene) -> None:
-    """One of two supervisors, with its worker. Another takes its place."""
-    scene.farm(hosts=2, workers=1)
-    _blow_by_blow(scene, scene.replace_host)
-
-
-def redis_keeping(scene: Scene) -> None:
-    """The one Redis, which comes back with all that it held."""
-    scene.farm(keeps=True)
-    _blow_by_blow(scene, lambda: scene.restart_redis(wipe=False))
-
-
-def redis_forgetting(scene: Scene) -> None:
-    """The one Redis, which comes back with nothing."""
-    scene.farm()
-    _blow_by_blow(scene, lambda: scene.restart_redis(wipe=True))
-
-
-def supervisor(scene: Scene) -> None:
-    """The process of which workers are forked; they leave, and another one begins."""
-    scene.farm()
-    _blow_by_blow(scene, scene.replace_supervisor)
-
-
-def stopped_host(scene: Scene) -> None:
-    """One of two supervisors stands still with its worker."""
-    scene.farm(hosts=2, workers=1)
-    _blow_by_blow(scene, scene.pause_host)
-
-
-def stopped_redis(scene: Scene) -> None:
-    """The one Redis stands still for so long that it has forgotten all workers when it goes on."""
-    scene.farm()
-    _blow_by_blow(scene, scene.pause_redis)
-
-
-def stopped_worker(scene: Scene) -> None:
-    """A worker stands still until it is taken for dead, and goes on: its late answers change nothing."""
-    scene.farm()
-    _blow_by_blow(scene, scene.pause_worker)
+    return way
 
 
 def stopped_driver(scene: Scene) -> None:
-    """The driver stands still, somebody else wants to drive the run and is refused; then the first goes on."""
+    """Stop the driver; a second one is refused; then the first continues."""
     running = scene.drive()
     if at_work := _stands_still(scene, running) and scene.standing().state.status == "running":
         second = scene.hakoiri.here("resume", the_run(scene.work, scene.hakoiri.data).name, check=False)
@@ -194,22 +147,14 @@ def two_drivers(scene: Scene) -> None:
 def two_services(scene: Scene) -> None:
     """Coordinators of a queued run; where there are workers, each gives them what is to be done."""
     scene.queue()
-    by = () if scene.redis else ("--threads",)
-    start = partial(scene.start, "coordinator", *by, "--burst")
-    two_holders(scene, start)
-    scene.finish(start())
-
-
-def two_services_with_workers(scene: Scene) -> None:
-    """The same with two workers."""
-    scene.farm()
-    two_services(scene)
+    two_holders(scene, scene.coordinate)
+    scene.finish(scene.coordinate())
 
 
 def two_coordinators(scene: Scene) -> None:
     """Two serve one data directory; the one that drives is stopped, and killed while the other waits."""
     scene.queue()
-    both = [scene.start("coordinator", "--threads", "--burst") for _ in range(2)]
+    both = [scene.coordinate() for _ in range(2)]
     if scene.let_work(both[0], scene.seconds):
         scene.chance.shuffle(both)
         both[0].send(signal.SIGSTOP)
@@ -217,7 +162,7 @@ def two_coordinators(scene: Scene) -> None:
         scene.struck(time.time(), both[0].kill)
     for each in both:
         each.finish(MOST_SECONDS)
-    scene.finish(scene.start("coordinator", "--threads", "--burst"))
+    scene.finish(scene.coordinate())
 
 
 class Kills(Disturbed):
@@ -235,21 +180,21 @@ class Kills(Disturbed):
         "foreground run": foreground,
         "coordinator": coordinator,
         "web server": web_server,
-        "coordinator with workers": farming_coordinator,
-        "worker": worker,
-        "supervisor with its worker": host,
+        "coordinator with workers": _with_workers(coordinator),
+        "worker": _blow_by_blow(partial(Scene.kill_one, data_redis=False)),
+        "supervisor with its worker": _blow_by_blow(Scene.replace_host, hosts=2, workers=1),
         "driver stopped": stopped_driver,
-        "one Redis, data kept": redis_keeping,
-        "one Redis, data lost": redis_forgetting,
+        "one Redis, data kept": _blow_by_blow(partial(Scene.restart_redis, wipe=False), keeps=True),
+        "one Redis, data lost": _blow_by_blow(partial(Scene.restart_redis, wipe=True)),
         "driver stopped, its lock removed": two_drivers,
         "two coordinators": two_coordinators,
         "everything at once": everything,
-        "worker stopped": stopped_worker,
+        "worker stopped": _blow_by_blow(Scene.pause_worker),
         "two coordinators hold it": two_services,
-        "two with workers hold it": two_services_with_workers,
-        "supervisor": supervisor,
-        "supervisor and worker stopped": stopped_host,
-        "one Redis stopped": stopped_redis,
+        "two with workers hold it": _with_workers(two_services),
+        "supervisor": _blow_by_blow(Scene.replace_supervisor),
+        "supervisor and worker stopped": _blow_by_blow(Scene.pause_host, hosts=2, workers=1),
+        "one Redis stopped": _blow_by_blow(Scene.pause_redis),
     }
     measures: ClassVar = {
         "blows": Measure("kills"),

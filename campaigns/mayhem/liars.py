@@ -93,21 +93,28 @@ tasks.TASKS.update({{name: marking(work) for name, work in tasks.TASKS.items()}}
 
 
 @contextmanager
-def _beside(scene: Scene, program: str) -> Iterator[None]:
+def other_worker(url: str, program: str, **environment: str) -> Iterator[None]:
     """Run another worker process, whose main module begins with `program`, while the block runs."""
-    before = living_workers(scene.one_redis.client).keys()
     text = f"{program}\nfrom hakoiri.worker.main import main\nmain()"
-    settings = clean_environment(HAKOIRI_REDIS=scene.url, **{FILES: str(OWN_FILE)})
     other = subprocess.Popen(
-        [sys.executable, "-c", text], env=settings, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [sys.executable, "-c", text], env=clean_environment(HAKOIRI_REDIS=url, **environment), cwd=ROOT,
+        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
     )  # fmt: skip
     try:
-        wait_until(lambda: living_workers(scene.one_redis.client).keys() - before, what="the other worker")
         yield
     finally:
         other.kill()
         other.wait()
+
+
+@contextmanager
+def _beside(scene: Scene, program: str) -> Iterator[None]:
+    """Run another worker that knows the user's puzzle; it lives when the block begins."""
+    before = living_workers(scene.one_redis.client).keys()
+    with other_worker(scene.url, program, **{FILES: str(OWN_FILE)}):
+        wait_until(lambda: living_workers(scene.one_redis.client).keys() - before, what="the other worker")
+        yield
 
 
 def _finish(scene: Scene, running: Running, otherwise: bool) -> None:

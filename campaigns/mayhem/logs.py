@@ -60,7 +60,7 @@ def _run(scene: Scene, log: str) -> Running:
 def _coordinator(scene: Scene, log: str) -> Running:
     scene.queue()
     scene.before = partial(lose_log, scene.work.before, log)
-    return scene.start("coordinator", "--threads", "--burst")
+    return scene.coordinate()
 
 
 def _worker(scene: Scene, log: str) -> Running:

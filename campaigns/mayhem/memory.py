@@ -1,11 +1,10 @@
 """Little memory: all that takes part lies in a control group with a limit, and asks for no limit of its own."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from random import Random
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.scene import Scene
@@ -54,8 +53,10 @@ class Group:
             return int((self.folder / self._most).read_text(encoding="ascii")) / (1 << 20)
         return 0.0
 
-    def remove(self) -> None:
-        """When all in it have ended."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         wait_until(lambda: not (self.folder / "cgroup.procs").read_text(encoding="ascii"), what="its processes to end")
         self.folder.rmdir()
 
@@ -78,14 +79,12 @@ def entering(folder: Path, script: Path) -> Path:
 
 
 def _run(scene: Scene) -> None:
-    """The process that a user started."""
     scene.finish(scene.drive(), seconds=_MOST_SECONDS)
 
 
 def _coordinator(scene: Scene) -> None:
-    """The coordinator of a queued run, by threads."""
     scene.queue()
-    scene.finish(scene.start("coordinator", "--threads", "--burst"), seconds=_MOST_SECONDS)
+    scene.finish(scene.coordinate(), seconds=_MOST_SECONDS)
 
 
 def _host(scene: Scene) -> None:
@@ -124,10 +123,6 @@ A run without `--memory`, by what a user starts, a coordinator, or a host (`work
 auto`; workers of a whole space), which is in a control group of {_LEAST_MB} to {_MOST_MB} MB. No process may be
 killed for want of memory, and the run must find the same as an undisturbed run."""
 
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self._undisturbed = undisturbed_in(place / "undisturbed")
-
     def case_of(self, number: int) -> str:
         return pair_of(number, _WAYS, WORKS)
 
@@ -135,8 +130,11 @@ killed for want of memory, and the run must find the same as an undisturbed run.
         outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()
         way, work = outcome.case.split(" / ")
         # Files in memory would count as memory that cannot be given back.
-        with own_folder(Path(tempfile.gettempdir())) as disk, _group(disk.name, chance) as group:
-            scene = Scene(WORKS[work], self._undisturbed, disk / trial.folder, chance, outcome)
+        with (
+            own_folder(Path(tempfile.gettempdir())) as disk,
+            Group(disk.name, chance.randint(_LEAST_MB, _MOST_MB)) as group,
+        ):
+            scene = Scene(WORKS[work], undisturbed_in(self.place), disk / trial.folder, chance, outcome)
             with scene.ended:
                 # Not forked: what it has imported is to count, too.
                 scene.executable = entering(group.folder, scene.place / "hakoiri")
@@ -144,12 +142,3 @@ killed for want of memory, and the run must find the same as an undisturbed run.
                 _WAYS[way](scene)
                 outcome.figures["most"] = round(group.most, 1)
                 return scene.judge()
-
-
-@contextmanager
-def _group(name: str, chance: Random) -> Iterator[Group]:
-    group = Group(name, chance.randint(_LEAST_MB, _MOST_MB))
-    try:
-        yield group
-    finally:
-        group.remove()

@@ -19,14 +19,11 @@ class Rings(Puzzle):
     undirected = True
 
     def usual_start(self) -> int:
-        """The first."""
         return 0
 
     def configurations(self) -> Iterator[Keys]:
-        """All at once."""
         yield np.arange(RINGS * SIZE, dtype=np.uint32)
 
     def successors(self, key: int) -> list[int]:
-        """Its two neighbours in its ring."""
         ring, place = divmod(key, SIZE)
         return [ring * SIZE + (place + step) % SIZE for step in (-1, 1)]

@@ -60,7 +60,7 @@ def _answers(chance: random.Random) -> None:
 
 
 def _requests(chance: random.Random) -> None:
-    """Read a request to a host from somebody who is not a coordinator."""
+    """Read a request to a host that no coordinator sent."""
     fields = HostRequest(
         {"layout": "u32"}, ["den-1", "den-2"], 1, [0, 7], bytes([0, 0, 0, 9, 0, 0, 0, 40]), [0, 1, 0], 4
     )
@@ -123,7 +123,7 @@ def _beats(chance: random.Random) -> None:
     beat = HostBeat.read(mutated(said, chance).decode(errors="replace"))
     if beat is None:
         raise TaskError("this is no beat of a host")
-    # Without its colon nobody can know it for one.
+    # Without its colon it cannot be recognised.
     assert ":secret" not in without_password(beat.url), "a password is told"
     open_data_redis(beat.url).close()
 

@@ -126,7 +126,6 @@ def _run(scene: Poisoned) -> None:
 
 
 def _coordinator(scene: Poisoned) -> None:
-    """A coordinator by threads."""
     scene.queue()
     service = scene.start("coordinator", "--threads")
     scene.let_good_one_end(service)
@@ -191,10 +190,6 @@ SIGTERM stops them. Queued before a good run, it must not end the coordinator, t
 supervisor. The good run must be complete and right (where the puzzle never returns, as soon as its run is cancelled),
 and the poisonous run must fail in the end."""
 
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self._undisturbed = undisturbed_in(place / "undisturbed")
-
     def case_of(self, number: int) -> str:
         return pair_of(number, _WAYS, _ALL)
 
@@ -202,7 +197,7 @@ and the poisonous run must fail in the end."""
         outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()
         way, poison = outcome.case.split(" / ")
         good = _GOOD_FOR_WORKERS if way == "workers" else _GOOD
-        scene = Scene(chance.choice(good), self._undisturbed, self.place / trial.folder, chance, outcome)
+        scene = Scene(chance.choice(good), undisturbed_in(self.place), self.place / trial.folder, chance, outcome)
         with _program(scene.place, poison) as program, scene.ended:
             _WAYS[way](Poisoned(scene, poison, program))
         outcome.figures["harms"] += 1
@@ -215,8 +210,5 @@ def _program(place: Path, poison: str) -> Iterator[Path]:
     if poison != _HUNGRY:
         yield HAKOIRI
         return
-    group = Group(place.parent.name, _LIMIT_MB)
-    try:
+    with Group(place.parent.name, _LIMIT_MB) as group:
         yield entering(group.folder, place / "hakoiri")
-    finally:
-        group.remove()

@@ -25,11 +25,9 @@ class Harmless(Puzzle):
     most_successors = 3
 
     def usual_start(self) -> int:
-        """The first."""
         return 0
 
     def configurations(self) -> Iterator[Keys]:
-        """All at once."""
         yield np.arange(256, dtype=np.uint32)
 
     def successors(self, key: int) -> list[int]:
@@ -46,7 +44,6 @@ class Leaves(Harmless):
     """Ends the process as a success."""
 
     def act(self) -> None:
-        """Without a word."""
         os._exit(0)
 
 
@@ -54,7 +51,6 @@ class Exits(Harmless):
     """Raises what ends a program."""
 
     def act(self) -> None:
-        """As a success."""
         sys.exit(0)
 
 
@@ -62,7 +58,6 @@ class Raises(Harmless):
     """Raises what is no `Exception`."""
 
     def act(self) -> None:
-        """As generators and signal handlers do."""
         raise _OddError
 
 
@@ -70,7 +65,6 @@ class Crashes(Harmless):
     """Reads from address 0."""
 
     def act(self) -> None:
-        """SIGSEGV."""
         ctypes.string_at(0)
 
 
@@ -78,7 +72,6 @@ class Aborts(Harmless):
     """Ends as a failed assertion of a C library does."""
 
     def act(self) -> None:
-        """SIGABRT."""
         os.abort()
 
 
@@ -86,7 +79,6 @@ class Killed(Harmless):
     """Ends as a process that the system kills."""
 
     def act(self) -> None:
-        """SIGKILL."""
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -94,7 +86,6 @@ class Greedy(Harmless):
     """Asks for more memory than there is."""
 
     def act(self) -> None:
-        """A MemoryError."""
         bytearray(1 << 60)
 
 
@@ -102,7 +93,6 @@ class Hungry(Harmless):
     """Takes memory until the system ends that; only for a control group with a limit."""
 
     def act(self) -> None:
-        """Each page is touched."""
         taken = []
         while True:
             taken.append(b"x" * (1 << 24))
@@ -112,6 +102,5 @@ class Endless(Harmless):
     """Never answers."""
 
     def act(self) -> None:
-        """In Python, where signals are handled."""
         while True:
             pass

@@ -15,9 +15,9 @@ from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worke
 from tests.support.commands import Running
 
 _MOST_SECONDS = 180
-#: How often somebody does harm while a run is under way, and how long he waits in between at most.
+#: The number of harms while a run is under way, and the most seconds between two.
 _HARMS, _PAUSE_SECONDS = 40, 0.1
-#: How often somebody looks for what is there for a moment.
+#: How often to look for what exists for a moment only.
 _LOOKS = 50
 #: Names of RQ's that Hakoiri has no need of.
 _OF_RQ = ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}", f"rq:ready:{QUEUE}")
@@ -70,7 +70,7 @@ def ends(scene: Scene, running: Running) -> None:
 
 
 def _beside(scene: Scene, harm: Callable[[redis.Redis, Random], bool], **hosts: Any) -> None:
-    """Somebody does harm now and then while the run is under way."""
+    """Do harm now and then while the run is under way."""
     scene.farm(**hosts)
     running = scene.drive()
     for _ in range(_HARMS):
@@ -145,7 +145,7 @@ def _other_keys(client: redis.Redis, chance: Random) -> bool:
 
 
 def _taken_names(client: redis.Redis, chance: Random) -> bool:
-    """A name that Hakoiri needs holds a value of another type, until somebody removes that."""
+    """A name that Hakoiri needs holds a value of another type, until it is removed."""
     beats = [beat.decode() for beat in client.scan_iter(worker_key("*"), count=1000)]
     own = [name for beat in beats for name in (beat, f"rq:queue:{own_queue(beat.rpartition(':')[2])}")]
     name = chance.choice([*sorted(SHARED_TYPES), *sorted(own)])

@@ -1,4 +1,4 @@
-"""Records of a run that somebody else made: manifest, state and layers with any fields, behind checksums that fit."""
+"""Foreign records of a run: manifest, state and layers with any fields, behind checksums that fit."""
 
 import json
 import random

@@ -50,9 +50,7 @@ class _Connection:
         """Do nothing: no call waits."""
 
     def recv(self, size: int) -> bytes:
-        """Return at most `size` bytes."""
         return self._left.read(size)
 
     def recv_into(self, view: memoryview) -> int:
-        """Read into `view` and return how many bytes were read."""
         return self._left.readinto(view)

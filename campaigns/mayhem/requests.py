@@ -62,7 +62,6 @@ server's log, and a good client must be answered meanwhile."""
         self._asker = Asker(_statuses, _MOST_SECONDS)
 
     def case_of(self, number: int) -> str:
-        """In turn."""
         return list(_METHODS)[number % len(_METHODS)]
 
     def run(self, trial: Trial) -> Outcome:

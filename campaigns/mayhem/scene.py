@@ -75,8 +75,6 @@ class Scene:
         self.url = ""
         self.hosts: list[Running] = []
 
-    # Who takes part
-
     def start(self, *arguments: str) -> Running:
         """A command of Hakoiri's that may drive the run; it knows the user's puzzle."""
         env = ENVIRONMENT | {FILES: str(OWN_FILE)} | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
@@ -91,8 +89,11 @@ class Scene:
         ways = (*self.work.ways, *farmed) if self.work.line[0] in ("run", "hardest") else ()
         return self.start("resume", the_run(self.work, self.hakoiri.data).name, *ways)
 
+    def coordinate(self) -> Running:
+        """A coordinator that drives the queued run, by workers if there are any."""
+        return self.start("coordinator", *(() if self.redis else ("--threads",)), "--burst")
+
     def made(self) -> bool:
-        """Return whether the run exists."""
         with suppress(FileNotFoundError):
             return bool(the_run(self.work, self.hakoiri.data))
         return False
@@ -133,10 +134,7 @@ class Scene:
                 found += [child] if (child.name() == "redis-server") == data_redis else []
         return found
 
-    # Blows
-
     def standing(self) -> Standing:
-        """Return the present standing of the run."""
         return standing(self.work, self.hakoiri.data)
 
     def let_work(self, running: Running, seconds: float) -> bool:
@@ -170,7 +168,7 @@ class Scene:
         figures[name] = round(max(figures.get(name, 0), seconds), 3)
 
     def kill_one(self, data_redis: bool) -> None:
-        """SIGKILL to any data Redis or worker; where none has been started again yet, to nobody."""
+        """SIGKILL any data Redis or worker, if one has been started again."""
         if processes := self.children(data_redis):
             with suppress(psutil.NoSuchProcess):
                 self.chance.choice(processes).kill()
@@ -211,8 +209,6 @@ class Scene:
         self.leave_alone(self.hosts[0])
         self.hosts = [self.start_host(2)]
 
-    # The end
-
     def finish(self, running: Running, code: int = 0, seconds: float = MOST_SECONDS) -> None:
         """The driver ends of itself, with that exit code."""
         ended = running.finish(seconds)
@@ -231,7 +227,7 @@ class Scene:
         self.finish(running)
 
     def judge(self) -> Outcome:
-        """The run is complete and as if nobody had disturbed it; nothing durable was made again."""
+        """Check that the run is complete and as an undisturbed one, and that nothing durable was made again."""
         directory = the_run(self.work, self.hakoiri.data)
         self.outcome.faults += differences(self.expected, findings(directory))
         after = self.standing()
@@ -267,10 +263,6 @@ class Disturbed(Part):
     of_work: ClassVar[Mapping[str, str]] = {}
     by_workers: ClassVar[Collection[str]] = ()
 
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self._undisturbed = undisturbed_in(place / "undisturbed")
-
     def case_of(self, number: int) -> str:
         turn, place = divmod(number, len(self.ways))
         way = list(self.ways)[place]
@@ -286,7 +278,7 @@ class Disturbed(Part):
     def run(self, trial: Trial) -> Outcome:
         outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))
         way, work = outcome.case.split(" / ")
-        scene = Scene(self.works[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
+        scene = Scene(self.works[work], undisturbed_in(self.place), self.place / trial.folder, trial.chance(), outcome)
         with scene.ended:
             self.ways[way](scene)
             return scene.judge()

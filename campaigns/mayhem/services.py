@@ -48,7 +48,6 @@ class Service:
 
     @property
     def lives(self) -> bool:
-        """True until the process has ended."""
         return self.process.process.poll() is None
 
     @property
@@ -91,7 +90,7 @@ class Driver(Service):
         line = ("enqueue", f"{POISON_FILE}:{name}", *farmed, "--json")
         if self.poisoned or (queued := self.hakoiri.here(*line, check=False)).code:
             return ""
-        # One that never answers keeps the good runs waiting until somebody cancels it.
+        # One that never answers keeps the good runs waiting until it is cancelled.
         most = _MOST_POISON_SECONDS / (10 if name == "Endless" else 1)
         self.poisoned[queued.json["run"]] = time.monotonic() + chance.uniform(0, most)
         return name
@@ -119,7 +118,7 @@ class Driver(Service):
                 del self.poisoned[run]
             elif time.monotonic() > until:
                 self.hakoiri.here("cancel", run, check=False)
-        # Somebody may hold one for a moment, or the disk be full.
+        # Another process may hold one for a moment, or the disk be full.
         self._over = {run for run in self._over if self.hakoiri.here("delete", run, "--yes", check=False).code}
 
     @property

@@ -1,13 +1,9 @@
 """A soak: services drive one run after another for a long time, under a random mixture of harms."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import ClassVar
@@ -17,15 +13,14 @@ import redis
 
 from campaigns.mayhem.failovers import be_locked, be_replica
 from campaigns.mayhem.grammar import stream
-from campaigns.mayhem.liars import OTHER
+from campaigns.mayhem.liars import OTHER, other_worker
 from campaigns.mayhem.scene import pause
 from campaigns.mayhem.services import Driver, Memory, Service, command_line, megabytes
 from campaigns.mayhem.trials import REQUESTS, Measure, Outcome, Part, Trial
 from campaigns.mayhem.web import mistakes
 from campaigns.mayhem.works import WORKS, undisturbed_in
-from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
-from tests.support.commands import ROOT, clean_environment, wait_until
+from tests.support.commands import wait_until
 from tests.support.servers import RedisServer
 from tests.support.web import ADDRESS, ENVIRONMENT, Server
 from tests.support.web_requests import BUSY
@@ -46,7 +41,7 @@ class Mixture:
 
     def __init__(self, place: Path, chance: Random, outcome: Outcome, ended: ExitStack) -> None:
         self._chance, self._outcome = chance, outcome
-        self._expected = undisturbed_in(place / "undisturbed")
+        self._expected = undisturbed_in(place)
         self._redis = RedisServer(place / "redis", appendonly=True)
         ended.callback(self._redis.close)
         url = {"HAKOIRI_REDIS": self._redis.url}
@@ -58,8 +53,7 @@ class Mixture:
         self.services = (*self._drivers, self._host)
         self._server = Server(self._serve.process)
         ended.enter_context(closing(self._server.client))
-        self._other: subprocess.Popen[bytes] | None = None
-        ended.callback(self._end_other)
+        self._other = ended.enter_context(ExitStack())
         self._harms: tuple[Callable[[], object], ...] = (
             self._kill_worker, self._kill_worker, self._pause_worker, self._restart_redis, self._forget,
             self._fail_over, self._change_password, self._kill_driver, self._fill_disk, self._fill_disk,
@@ -82,7 +76,7 @@ class Mixture:
 
     def rest(self, memory: Memory) -> None:
         """Do no harm until all runs have ended, then note the memory of each service."""
-        self._end_other()
+        self._other.close()
         for driver in self._drivers:
             driver.give_up_poisonous()
 
@@ -101,14 +95,11 @@ class Mixture:
 
     @property
     def live(self) -> bool:
-        """Return whether all services live."""
         return all(service.lives for service in self.services)
 
     def left_behind(self) -> list[str]:
         """Files that are left in the data directories although all runs are deleted."""
         return [f"{each.name} left behind: {left}" for each in self._drivers if (left := each.left_behind())]
-
-    # Harms
 
     def _kill(self, processes: list[psutil.Process]) -> None:
         if processes:
@@ -161,20 +152,10 @@ class Mixture:
 
     def _other_code(self) -> None:
         """Start a worker of other code in place of the last one."""
-        self._end_other()
+        self._other.close()
         change = OTHER[self._chance.choice(sorted(OTHER))].format(number=self._chance.randint(7, 99))
-        self._other = subprocess.Popen(
-            [sys.executable, "-c", f"{change}\nfrom hakoiri.worker.main import main\nmain()"], cwd=ROOT,
-            env=clean_environment(HAKOIRI_REDIS=self._redis.url), stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
-        )  # fmt: skip
+        self._other.enter_context(other_worker(self._redis.url, change))
         self._outcome.figures["others"] += 1
-
-    def _end_other(self) -> None:
-        if self._other is not None:
-            self._other.kill()
-            self._other.wait()
-            self._other = None
 
     def _garbage(self) -> None:
         """Send any bytes to the web server."""
@@ -251,7 +232,6 @@ ten. `python -m campaigns.soak --minutes 60` does it."""
 
 
 def _end(service: Service, outcome: Outcome) -> list[str]:
-    """End a service; return its faults."""
     alive = service.lives
     service.process.send(signal.SIGTERM) if alive else None
     ended = service.process.finish()

@@ -1,4 +1,4 @@
-"""The server on the web while it drives a run: killed, asked what nobody should ask, and by clients that are slow."""
+"""The server on the web while it drives a run: killed, asked improper questions, and by clients that are slow."""
 
 import socket
 import time
@@ -64,7 +64,7 @@ def mistakes(server: Server, raw: list[bytes]) -> list[str]:
 
 
 def _be_slow(scene: Scene, server: Server) -> None:
-    """Half a request, an answer that nobody takes in, or byte by byte; meanwhile another client is answered."""
+    """Half a request, an answer that is not read, or byte by byte; meanwhile another client is answered."""
     with ExitStack() as open_ones:
         for _ in range(_CLIENTS):
             connection, raw = open_ones.enter_context(_connect(server)), _request(scene)
@@ -121,7 +121,7 @@ def _with_clients(scene: Scene, harm: Callable[[Scene, Server], None]) -> None:
 
     scene.queue()
     again_and_again(scene, lambda: scene.start("serve", *ADDRESS), blow)
-    scene.finish(scene.start("coordinator", "--threads", "--burst"))
+    scene.finish(scene.coordinate())
 
 
 class Web(Disturbed):

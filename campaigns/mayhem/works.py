@@ -143,10 +143,10 @@ def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 
 class Undisturbed:
-    """Each work once without any disturbance, done when first asked for, below a folder that goes with the campaign."""
+    """Each work once without any disturbance, done when first asked for, in a folder of the campaign."""
 
     def __init__(self, place: Path) -> None:
-        self._place = place
+        self._place = place / "undisturbed"
         self._known: dict[tuple[str, ...], tuple[dict[str, Any], float]] = {}
 
     def of(self, work: Work, *options: str) -> tuple[dict[str, Any], float]:

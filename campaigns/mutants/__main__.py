@@ -7,7 +7,7 @@
                                                     # those with these words in their names; nothing is written down
     python -m campaigns.mutants --publish           # writes campaigns/mutants/results.json and docs/reports/mutants.md
 
-Exits 1 if a mutant survived that nobody has judged.
+Exits 1 if a mutant survived that is not judged.
 """
 
 import argparse

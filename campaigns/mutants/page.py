@@ -18,7 +18,7 @@ _BEGINS = """\
 `campaigns/mutants` changes one operator of the product at a time (`<` to `<=`, `and` to `or`, `+` to `-`, `not x` to
 `x`), and runs the tests that enter the changed function: a test should fail. The operators are chosen by seed from all
 functions of coordinator, storage and worker, and from the compiled functions of puzzles. A mutant that survives is
-judged: either it has no effect, and the reason is below, or a test was added that fails under it. One that nobody has
+judged: either it has no effect, and the reason is below, or a test was added that fails under it. One that is not
 judged yet is listed as such. This page is made from the results; no figure is put in by hand.
 
 ```sh

@@ -81,7 +81,6 @@ class Work:
         return "\n".join([*self.commands(), *(f"{claim.place}: {claim.said}: {claim.paper}" for claim in self.claims)])
 
     def rows(self, answers: Sequence[Answer]) -> list[dict[str, Any]]:
-        """Each claim beside our figure."""
         return [claim.row(answers) for claim in self.claims]
 
 

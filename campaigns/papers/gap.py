@@ -83,44 +83,28 @@ _FIGURES = (
         (
             Claim("figure 2", "figure 1 with its aces at the left end", _FIGURE_2, field("configuration")),
             Claim(
-                "figure 3",
-                "36 is a move of figure 2",
-                "one of at most 4",
-                lambda answers: " and ".join(answers[0]["moves"]),
-                holds=lambda answers: "36" in answers[0]["moves"],
+                "figure 3", "36 is a move of figure 2", "one of at most 4",
+                lambda answers: " and ".join(answers[0]["moves"]), holds=lambda answers: "36" in answers[0]["moves"],
             ),
             Claim(
-                "figure 2",
-                "the two gaps of row 3 take no card: moves in all",
-                2,
+                "figure 2", "the two gaps of row 3 take no card: moves in all", 2,
                 lambda answers: len(answers[0]["moves"]),
             ),
             Claim(
-                "figure 5",
-                "states within two moves of figure 2",
-                "a figure, lost in the scan",
+                "figure 5", "states within two moves of figure 2", "a figure, lost in the scan",
                 lambda answers: "1, {} and {} after 0, 1 and 2 moves".format(*answers[1]["layers"][1:]),
-                "`hakoiri export last --to states.dot` draws them",
-                "answered",
+                "`hakoiri export last --to states.dot` draws them", "answered",
             ),
             Claim(
-                "figure 1",
-                "the fewest moves, or -1",
-                "not told",
-                lambda answers: _deal("moves", 2)(answers) or -1,
-                "this deal has no solution",
-                "answered",
+                "figure 1", "the fewest moves, or -1", "not told", lambda answers: _deal("moves", 2)(answers) or -1,
+                "this deal has no solution", "answered",
             ),
             Claim(
-                "figure 1",
-                "both programs generate as many positions",
-                True,
+                "figure 1", "both programs generate as many positions", True,
                 lambda answers: _deal("positions", 2)(answers) == _deal("positions", 3)(answers),
             ),
             Claim(
-                "depth first",
-                "without memory it generates positions again: those of figure 1",
-                "more than with it",
+                "depth first", "without memory it generates positions again: those of figure 1", "more than with it",
                 lambda answers: f"{_deal('positions', 4)(answers)}, and {_deal('positions', 3)(answers)} with it",
                 holds=lambda answers: _deal("positions", 4)(answers) > _deal("positions", 3)(answers),
             ),
@@ -146,18 +130,11 @@ _FIGURES = (
             Claim(
                 "depth first",
                 "without memory it does not end in practical time: positions of a deal that has 6,785 different ones",
-                "too many",
-                _tree(1),
-                "counted to 100,000,000, then estimated by Knuth's method",
-                "answered",
+                "too many", _tree(1), "counted to 100,000,000, then estimated by Knuth's method", "answered",
             ),
             Claim(
-                "depth first",
-                "the same for the deal of figure 7, which has 83,521",
-                "too many",
-                _tree(2),
-                "counted to 1,000,000, then estimated by Knuth's method",
-                "answered",
+                "depth first", "the same for the deal of figure 7, which has 83,521", "too many", _tree(2),
+                "counted to 1,000,000, then estimated by Knuth's method", "answered",
             ),
         ),
         short=False,
@@ -168,43 +145,31 @@ _FIGURES = (
         (
             Claim("figure 7", "positions of the deal with most positions", 83521, field("configurations")),
             Claim(
-                "evaluation",
-                "no deal has many more positions",
-                83521,
-                _deal("positions", 1),
-                "`hakoiri hunt` found the deal; docs/reports/hardest-gap-7.json is its certificate",
-                "refuted",
+                "evaluation", "no deal has many more positions", 83521, _deal("positions", 1),
+                "`hakoiri hunt` found the deal; docs/reports/hardest-gap-7.json is its certificate", "refuted",
             ),
             Claim(
-                "common tools",
-                "bytes of a state: 32 cells and a link",
-                36,
-                _bytes,
-                "the key has 96 bits; layers on disk are sorted and coded, without links",
-                "differs",
+                "common tools", "bytes of a state: 32 cells and a link", 36, _bytes,
+                "the key has 96 bits; layers on disk are sorted and coded, without links", "differs",
             ),
         ),
     ),
-)
+)  # fmt: skip
 _GRAPH = Work(
     "the graph",
     (("run", "gap", "--from", _CONTEST), ("components", "last", "--strong", "--limit", "1"), ("path", "last")),
     (
         Claim(
-            "analysis",
-            "no position comes back: positions on a cycle",
-            0,
+            "analysis", "no position comes back: positions on a cycle", 0,
             lambda answers: answers[1]["configurations"] - answers[1]["single"],
         ),
         Claim(
-            "analysis",
-            "the graph is not a tree: ways meet",
-            "more moves than positions",
+            "analysis", "the graph is not a tree: ways meet", "more moves than positions",
             lambda answers: f"{answers[1]['condensation_edges']:,} moves, {answers[0]['configurations']:,} positions",
             holds=lambda answers: answers[1]["condensation_edges"] >= answers[0]["configurations"],
         ),
     ),
-)
+)  # fmt: skip
 _BOTH = Work(
     "both programs",
     (
@@ -214,45 +179,31 @@ _BOTH = Work(
     ),
     (
         Claim(
-            "comparison",
-            "breadth first generates slightly fewer positions: 300 random deals",
-            "slightly",
-            _more,
-            _NO_FIGURE,
-            "answered",
+            "comparison", "breadth first generates slightly fewer positions: 300 random deals", "slightly", _more,
+            _NO_FIGURE, "answered",
         ),
         Claim(
-            "both programs",
-            "they find the same numbers of moves",
-            True,
+            "both programs", "they find the same numbers of moves", True,
             lambda answers: _least(answers) == _least([answers[0], answers[2]]),
         ),
         Claim(
-            "question",
-            "deals that have a solution",
-            "some",
-            lambda answers: f"{sum(moves is not None for moves in _least(answers))} of 300",
-            _NO_FIGURE,
-            "answered",
+            "question", "deals that have a solution", "some",
+            lambda answers: f"{sum(moves is not None for moves in _least(answers))} of 300", _NO_FIGURE, "answered",
         ),
     ),
-)
+)  # fmt: skip
 
 _DIFFERENT = Work(
     "unlike numbers",
     ((*_SOLVE, "bfs", _UNLIKE), (*_SOLVE, "dfs", _UNLIKE)),
     (
         Claim(
-            "comparison",
-            "there seems to be no deal for which the two numbers differ greatly",
-            "none",
-            _unlike,
-            "found by exchanging cards of other deals; breadth first stops at a near solution",
-            "refuted",
+            "comparison", "there seems to be no deal for which the two numbers differ greatly", "none", _unlike,
+            "found by exchanging cards of other deals; breadth first stops at a near solution", "refuted",
             lambda answers: 2 * _deal("positions")(answers) > _deal("positions", 1)(answers),
         ),
     ),
-)
+)  # fmt: skip
 _PRINTED = Work(
     "programs as printed",
     (("python", "-m", "campaigns.papers.ishihata", _CONTEST, _FIGURE_7),),
@@ -263,8 +214,7 @@ _PRINTED = Work(
         Claim(
             "common tools",
             "multipliers 1, 2, 4, 7, 11, ... are clearly better than 1, 2, 3, 4, 5, ...: states compared in a look-up",
-            "clearly",
-            lambda answers: " and ".join(f"{mean:.1f}" for mean in answers[0]["compared"].values()),
+            "clearly", lambda answers: " and ".join(f"{mean:.1f}" for mean in answers[0]["compared"].values()),
             "means over the 83,521 states of figure 7",
             holds=lambda answers: 2 * answers[0]["compared"][_RISING] < answers[0]["compared"][_PLAIN],
         ),
@@ -279,7 +229,7 @@ _PRINTED = Work(
             lambda answers: answers[0]["loop"]["program"] == answers[0]["loop"]["fewest"],
         ),
     ),
-)
+)  # fmt: skip
 _FULL = Work(
     "full decks",
     (("study", "deals", "gap", "--sizes", "13", "--deals", "100", "--cap", "30M"),),
@@ -296,7 +246,7 @@ _FULL = Work(
         ),
     ),
     short=False,
-)
+)  # fmt: skip
 
 GAP = Paper(
     "gap",
@@ -316,9 +266,7 @@ GAP = Paper(
             (
                 Claim("comparison", "seconds for the judges' deals, both programs", 8, why=_MACHINE),
                 Claim(
-                    "common tools",
-                    "gaps kept beside the cells: slower, once the compiler optimises",
-                    "slower",
+                    "common tools", "gaps kept beside the cells: slower, once the compiler optimises", "slower",
                     why="a program in C and its compiler of 2004; neither is printed",
                 ),
                 Claim("comparison", "depth first is slightly easier to program", "yes", why="a judgement"),
@@ -326,4 +274,4 @@ GAP = Paper(
             ),
         ),
     ),
-)
+)  # fmt: skip

@@ -93,8 +93,6 @@ def _teams(answers: Sequence[Answer]) -> str:
 
 
 def _by_rank(setting: int) -> Ours:
-    """List the points of the plays of a setting, by rank."""
-
     def found(answers: Sequence[Answer]) -> list[Any]:
         plays = [play for play in answers[0]["plays"] if play["setting"] == setting]
         return [play["points"] for play in sorted(plays, key=lambda play: play["rank"])]

@@ -41,8 +41,6 @@ _POINTS = (5, 6, 7, 8)
 
 
 def _by_points(strategy: str) -> Ours:
-    """Numbers placed and CPU seconds, by points."""
-
     def found(answers: Sequence[Answer]) -> str:
         placed, seconds = ([_count(name, strategy, points)(answers) for points in _POINTS] for name in _COUNTED)
         return f"{' / '.join(f'{count:,}' for count in placed)}; {seconds[-1]:.2f} CPU s with 8 points"

@@ -220,42 +220,30 @@ _FIGURES = Work(
         ),
         Claim("figure 1", "it leads to a goal", True, field("solved", number=2)),
         Claim(
-            "section 4",
-            "redundant in it",
-            "(HA, C6) (DA, C6) (C6, HA) (DA, C6)",
+            "section 4", "redundant in it", "(HA, C6) (DA, C6) (C6, HA) (DA, C6)",
             lambda answers: _cut(answers, "moves"),
         ),
         Claim("section 4", "which becomes", "(DA, C6) (C6, HA)", lambda answers: _cut(answers, "instead")),
         Claim("section 4", "moves left", 22, field("shortened", number=2)),
         Claim(
-            "section 6",
-            "that is not the least number of moves, which is",
-            "not told",
-            field(_ANSWER, 0, "moves", number=1),
-            "",
-            "answered",
+            "section 6", "that is not the least number of moves, which is", "not told",
+            field(_ANSWER, 0, "moves", number=1), "", "answered",
         ),
         Claim(
-            "section 6",
-            "moves left of it with shortcuts among the first 1,000 positions",
-            "asked",
-            field(_ANSWER, 0, "shortened", number=3),
-            "a shortest solution",
-            "answered",
+            "section 6", "moves left of it with shortcuts among the first 1,000 positions", "asked",
+            field(_ANSWER, 0, "shortened", number=3), "a shortest solution", "answered",
         ),
     ),
-)
+)  # fmt: skip
 _COMPONENTS = Work(
     "components",
     (("run", "superpuzz", "--from", _FIGURE_1), ("components", "last", "--strong", "--limit", "1")),
     (
         Claim(
-            "section 2",
-            "a strong component is one of six element components, of 2 to 24 positions",
+            "section 2", "a strong component is one of six element components, of 2 to 24 positions",
             "at most 24 positions, diameter 4",
             lambda answers: "{size:,} positions, diameter {diameter}".format(**answers[1]["components"][0]),
-            "the largest of figure 1's deal: cards 2, 3, ... follow their aces to and fro",
-            "refuted",
+            "the largest of figure 1's deal: cards 2, 3, ... follow their aces to and fro", "refuted",
         ),
         Claim(
             "section 2",
@@ -269,7 +257,7 @@ _COMPONENTS = Work(
         ),
     ),
     short=False,
-)
+)  # fmt: skip
 
 
 #: The paper's m, and what it says of the graph, by (i, j).

@@ -235,7 +235,6 @@ def _goes_by_layers(spec: PuzzleSpec) -> bool:
 
 
 def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
-    """Return the differences between a certificate and a layer."""
     if record.depth >= len(certificate.layers):
         return [f"the certificate has {len(certificate.layers)} layers, and the deal has more"]
     layer = certificate.layers[record.depth]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from hakoiri.coordinator.deals import hunt_plan
@@ -197,8 +198,10 @@ class HuntDeals(RowsJob):
 
     def tables(self) -> list[Table]:
         records = records_of(self.store)
+        # Legs end in any order: a record stands when it and all records before it are known.
+        known = accumulate(((record.seconds, record.when) for record in records), max)
         rows = [
-            {"after": f"{record.seconds:,.0f} s", "deal": number, **asdict(record.figures), "when": record.when}
-            for number, record in enumerate(records, 1)
+            {"after": f"{seconds:,.0f} s", "deal": number, **asdict(record.figures), "when": when}
+            for number, (record, (seconds, when)) in enumerate(zip(records, known, strict=True), 1)
         ]
         return last_rows("records", rows)

@@ -22,7 +22,7 @@ _LOW, _HIGH = 2.5, 97.5
 _TENTHS = np.arange(1, 10) / 10
 #: Columns of the mean's standard error and interval.
 _ERROR, _INTERVAL = "std error", "95 % interval"
-_CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger cap settles more."
+_CAPPED = "capped: the cap ended the search first, so it is undecided; counted neither way. A larger cap settles more."
 
 
 @dataclass(frozen=True)

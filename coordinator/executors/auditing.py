@@ -1,4 +1,4 @@
-"""Audit: a share of the chunks that workers made is made again here, by a choice that nobody can foresee.
+"""Audit: a share of the chunks that workers made is made again here, chosen unpredictably.
 
 Tasks are pure functions, so a worker that gives another answer is wrong: by its memory, its disk, or on purpose. It is
 left out. Its answer is replaced by the one made here, and where it has answered before, what follows from that is made

@@ -63,7 +63,7 @@ class InFlight:
         self.task, self.shared = task, shared
         self.chunks: dict[str, Chunk] = {}
         self._prefix, self._shared_sent = stage, False
-        #: The inputs that nobody needs any more, and that are still there.
+        #: Inputs that are no longer needed, but still in Redis.
         self._landed: list[str] = []
 
     @property
@@ -117,7 +117,7 @@ class InFlight:
             failure_ttl=keep, pipeline=pipeline,
         )  # fmt: skip
         if wanted:
-            # All at once, so that nobody takes it in between. RQ would keep the names of all queues for ever.
+            # All at once, so that no other worker takes it in between. RQ would keep the names of all queues for ever.
             own = _key(own_queue(wanted))
             pipeline.lmove(_key(QUEUE), own, "RIGHT", "RIGHT")
             pipeline.expire(own, keep)
@@ -147,7 +147,7 @@ class InFlight:
         self._landed.append(self._input_key(chunk))
 
     def take_back(self) -> None:
-        """Leave nothing in Redis that nobody waits for."""
+        """Remove everything of these chunks from Redis."""
         if names := [*self._landed, *map(self._input_key, self.chunks.values())]:
             self._redis.unlink(*names)
 

@@ -18,6 +18,7 @@ from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.spaces.ranges import even_slabs, slabs_in
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import MAIN, data_redis_number
@@ -83,6 +84,14 @@ class Keepers:
             if begin < end:
                 places.setdefault(host, []).append(np.arange(begin, end))
         return {host: np.concatenate(mine) for host, mine in places.items()}
+
+    def slabs_by_host(self, slabs: range) -> dict[str, list[int]]:
+        """Return by host those of some slabs of the labels of a whole space that it has."""
+        range_map, size, found = self.range_map, self._store.layer_record(0).size, dict[str, list[int]]()
+        each = even_slabs(size, len(range_map.owners))
+        for slab in range(slabs.start, min(slabs.stop, slabs_in(size))):
+            found.setdefault(range_map.hosts[range_map.owners[slab // each]], []).append(slab)
+        return found
 
     def let_go(self, hosts: Collection[str], waits: bool = True) -> None:
         """Have living hosts drop what they have of the run, also those with no range of it; `waits` as for `ask`."""

@@ -7,7 +7,7 @@ at once.
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,8 +17,9 @@ import numpy as np
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import block_key, split_block_key
+from hakoiri.storage.names import LABELS, block_key, number_key, split_block_key
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.wire import decompressed
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 
@@ -46,10 +47,10 @@ class KeptBlocks:
         self._values, self._held = OrderedDict[bytes, bytes](), 0
         self._lock = threading.RLock()
 
-    # As an environment has it
-
     def get(self, database: bytes, name: bytes) -> bytes | None:
-        """The block of a name."""
+        """The block of a name, or the labels of a slab."""
+        if database == LABELS:
+            return self._labels(name)
         found = self.entries(database, name, 1)
         return found[0][1] if found and found[0][0] == name else None
 
@@ -65,8 +66,7 @@ class KeptBlocks:
             in_turn = first > 0 and index.names[first - 1] in self._values
             self._fetch(index, first, first + most, _AHEAD if in_turn else 0)
             found = [(name, self._values[name]) for name in index.names[first : first + most]]
-            while self._held > _HELD_BYTES:
-                self._held -= len(self._values.popitem(last=False)[1])
+            self._make_room()
         return found
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
@@ -95,7 +95,23 @@ class KeptBlocks:
             found[asked[host]] = arrays[0] == 1
         return found
 
-    # Over Redis
+    def _labels(self, name: bytes) -> bytes:
+        """The labels of a slab; some more are fetched with them, of those that are read one after the other."""
+        slab, _ = split_block_key(name)
+        with self._lock:
+            if name not in self._values:
+                ahead = _AHEAD if slab and number_key(slab - 1) in self._values else 1
+                slabs = self._keepers.slabs_by_host(range(slab, slab + ahead))
+                names = {host: list(map(number_key, mine)) for host, mine in slabs.items()}
+                numbers = {host: np.array(mine) for host, mine in slabs.items()}
+                self._ask_for("host-labels", 0, names, numbers, decompressed)
+            found = self._values[name]
+            self._make_room()
+        return found
+
+    def _make_room(self) -> None:
+        while self._held > _HELD_BYTES:
+            self._held -= len(self._values.popitem(last=False)[1])
 
     def _index(self, name: bytes) -> _Index:
         depth = split_block_key(name)[0]
@@ -136,20 +152,31 @@ class KeptBlocks:
             return
         depth = split_block_key(index.names[begin])[0]
         firsts = {host: self._layout.pack(split_block_key(name)[1] for name in names) for host, names in wanted.items()}
+        self._ask_for("host-give", depth, wanted, firsts)
+
+    def _ask_for(
+        self, task: str, depth: Depth, wanted: Mapping[str, Sequence[bytes]], arrays_of: Mapping[str, Array],
+        unpacked: Callable[[Array], Array] = lambda data: data,
+    ) -> None:  # fmt: skip
+        """Have entries of these names, which each host is asked for by an array, among the last that were used."""
         fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
-        ask = partial(self._keepers.ask, "host-give", depth, fields, lambda host: [firsts[host]], self._waits)
+        ask = partial(self._keepers.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
         for host, arrays in self._keepers.pool.insist("reading", ask).items():
-            for name, value in zip(wanted[host], _values_in(host, arrays, len(wanted[host])), strict=True):
+            for name, value in zip(wanted[host], _values_in(host, arrays, len(wanted[host]), unpacked), strict=True):
                 self._values[name] = value
                 self._held += len(value)
 
 
-def _values_in(host: str, arrays: list[Array], count: int) -> list[bytes]:
-    """The blocks of an answer; `PayloadError` unless there are `count`."""
-    if len(arrays) == 2:
-        lengths, data = arrays
-        sound = lengths.dtype == np.int64 and lengths.shape == (count,) and data.dtype == np.uint8
-        if sound and (lengths >= 0).all() and int(lengths.sum()) == len(data):
+def _values_in(host: str, arrays: list[Array], count: int, unpacked: Callable[[Array], Array]) -> list[bytes]:
+    """The entries of an answer; `PayloadError` unless there are `count`."""
+    if len(arrays) == 2 and arrays[1].dtype == np.uint8:
+        lengths, data = arrays[0], unpacked(arrays[1])
+        if (
+            lengths.dtype == np.int64
+            and lengths.shape == (count,)
+            and (lengths >= 0).all()
+            and int(lengths.sum()) == len(data)
+        ):
             cuts = [0, *np.cumsum(lengths).tolist()]
             return [data[begin:end].tobytes() for begin, end in pairwise(cuts)]
     raise PayloadError(f"the answer of host {host} is not readable: its blocks have unexpected lengths")

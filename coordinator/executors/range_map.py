@@ -42,7 +42,6 @@ class RangeMap:
         return NOBODY if not self.copies or number in self.due else self.copies[number]
 
     def owned(self, host: str) -> list[int]:
-        """Return the ranges of a host."""
         place = self.hosts.index(host)
         return [number for number, owner in enumerate(self.owners) if owner == place]
 

@@ -120,8 +120,6 @@ class RemoteExecutor:
         most_chunks = max(4, 3 * len(self._workers.living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
-    # What workers say
-
     def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
         seconds = 0.0 if self._workers.is_away else _WAIT_SECONDS
@@ -189,8 +187,6 @@ class RemoteExecutor:
         self._in_flight.land(chunk)
         return chunk.number, result
 
-    # What becomes of chunks
-
     def _reap(self) -> None:
         """Renew what is waited for, and send again what is lost or overdue."""
         now = time.monotonic()
@@ -240,8 +236,6 @@ class RemoteExecutor:
         self._observer.note(f"chunk {chunk.number} is sent again: {why}")
         self._in_flight.resend(chunk)
 
-    # Workers that come and go
-
     def _look_for_workers(self) -> None:
         self._workers.look(self._redis, self._in_flight.waiting_since)
 
@@ -257,8 +251,6 @@ class RemoteExecutor:
     def _do(self, chunk: Chunk) -> list[Array]:
         """The result of a chunk, computed here."""
         return do_task(self._in_flight.task, self._puzzle, unpack_arrays(chunk.payload), self._shared.arrays)
-
-    # Redis away
 
     def _send_again(self) -> int:
         """All that is in flight, for Redis may have come back empty; how many chunks that is."""

@@ -15,8 +15,8 @@ from hakoiri.worker.transport.connection import ALIVE_SECONDS, living_workers, w
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
-#: Where nobody begins a chunk that waits, or says anything else, for so long, none of those counts that say they live.
-#: By then a chunk that one has taken, and not begun, was sent again to the others.
+#: If no worker begins a waiting chunk, or sends any event, for this long, their heartbeats no longer count. By then a
+#: chunk that one has taken, and not begun, was sent again to the others.
 _SILENCE_SECONDS = 2.0 * ALIVE_SECONDS
 
 
@@ -78,7 +78,7 @@ class WorkerPool:
         return alone and not self._coming
 
     def say_alone(self, url: str) -> None:
-        """Tell the user, once, that nobody is there."""
+        """Tell the user, once, that there are no workers."""
         if not self._said_alone:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"

@@ -181,8 +181,9 @@ class StudyBoards(RowsJob):
         rows.sort(key=lambda row: -(row[what] or 0))
         for row in rows:
             del row["pair"], row["hardest"]
-        left = f"{counted(len(rows) - _SHOWN, 'mixes')}; export writes every component" if len(rows) > _SHOWN else ""
-        return [Table("mixes", rows[:_SHOWN], rest=left)] if rows else []
+        left = len(rows) - _SHOWN
+        rest = f"{counted(left, 'mixes')} more; export writes every component" if left > 0 else ""
+        return [Table("mixes", rows[:_SHOWN], rest=rest)] if rows else []
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""

@@ -39,7 +39,7 @@ class BoardsPlan:
             )
         mixes = self.boards.mixes()
         if self.goal:
-            goal_of(self.boards.size, mixes[0], self.goal)
+            goal_of(self.boards.size, mixes[0].pieces, self.goal)
         return mixes
 
     @property
@@ -48,7 +48,7 @@ class BoardsPlan:
 
     def asked(self, mix: Mix, component: int | None = None) -> MemberRequest:
         """Return the workers' task for a mix, or for one of its components."""
-        goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
+        goal = goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
         return MemberRequest(mix.board, goal, self.pairs, component)
 
 

@@ -72,7 +72,7 @@ class GoalSearch(LayeredSearch):
         follows = isinstance(session.puzzle, Reversible) and not session.puzzle.undirected
         begun, kept, run = session.store.keepers(), self._base.keepers(), self._base.directory.name
         if follows and begun and not kept:
-            text = f"run {run} was brought home, and hosts have the first of its goal distances"
+            text = f"run {run} was collected, and hosts have the first of its goal distances"
             raise WorkerError(text, Hint("collect", session.store.directory.name))
         hosts = session.context.hosts
         if follows and not kept and hosts is not None and hosts.is_requested:

@@ -1,32 +1,38 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
 The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by a
-search per component (`coordinator.spaces.joining`). Then each is measured, which derives its moves once more. So a
+search per component (`worker.spaces.joining`). Then each is measured, which derives its moves once more. So a
 process holds the moves of at most one chunk or one component. Each step is committed; what is on disk is not computed
 again.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hakoiri.coordinator.graphs.distances import DistancePolicy, in_order, measure_each, part_name
 from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.spaces.joining import Joining, require_places
-from hakoiri.coordinator.spaces.listing import Listing
-from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
+from hakoiri.coordinator.spaces.joining import HomeJoining, require_places
+from hakoiri.coordinator.spaces.listing import listed_in_order
 from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
 from hakoiri.coordinator.steps.inspection import compare_rules
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import StoredLayer
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.ledger.manifest import ComponentRecord, LayerRecord, Progress
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, read_slab, recorded_components, stage_component
+from hakoiri.worker.spaces.listing import Listing
+from hakoiri.worker.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.spaces.hosted import HostedSpace
 
 #: Bytes of a configuration besides two copies of its key: its label and its place in its component.
 _ORDER_BYTES = 12
@@ -63,18 +69,37 @@ class Census:
 
     def run(self) -> None:
         """Count until every component is measured. Commits along the way; raises as `explore` does."""
+        hosted = self._at_hosts()
         if self._state.depth < 0:
-            self._list()
+            self._list(hosted)
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
         if self._wanted != NONE:
-            self._find_components()
+            self._find_components(hosted)
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
         self._commit(exhausted=True)
 
-    def _find_components(self) -> None:
+    @cached_property
+    def _slabs(self) -> Slabs:
+        return Slabs(self._store)
+
+    def _at_hosts(self) -> "HostedSpace | None":
+        """Return the space at the hosts that keep it, or are to keep it; ``None`` if this process does all."""
+        pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.read_partial() is not None
+        if not self._store.keepers() and (begun or pool is None or not pool.is_requested):
+            return None
+        # Here, because rq takes a tenth of a second to import.
+        from hakoiri.coordinator.spaces.hosted import HostedSpace
+
+        if self._store.keepers():
+            return HostedSpace.begun(self._session, self._found.configurations)
+        if (hosted := HostedSpace.begin(self._session)) is not None:
+            self._commit(configurations=hosted.size)
+        return hosted
+
+    def _find_components(self, hosted: "HostedSpace | None") -> None:
         if self._found.components is None:
-            self._join()
+            self._join(hosted or HomeJoining(self._session, self._slabs))
         try:
             for found in self._measured():
                 self._add(found)
@@ -86,35 +111,34 @@ class Census:
         self._found = replace(self._found, **found)
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
-    def _list(self) -> None:
-        listing = Listing(self._session)
-        require_places(max(listing.size, self._session.puzzle.total or 0))
-        for record in listing.run():
-            if record is None:
+    def _list(self, hosted: "HostedSpace | None") -> None:
+        record = self._listed() if hosted is None else hosted.list_all()
+        self._store.stage_layer(record)
+        self._state = replace(self._state, depth=0, stored_bytes=record.stored_bytes)
+        self._commit(configurations=record.size)
+
+    def _listed(self) -> LayerRecord:
+        puzzle = self._session.puzzle
+        listing = Listing(self._store, puzzle, self._context.shares.staged_bytes)
+        require_places(max(listing.size, puzzle.total or 0))
+        for commit_is_due in listing.run(listed_in_order(self._session, listing.following, listing.size)):
+            if commit_is_due:
                 self._commit()
                 require_places(listing.size)
-            else:
-                self._state = replace(self._state, depth=0)
-                self._commit(configurations=record.size)
+        return listing.record
 
-    # Components
-
-    def _join(self) -> None:
-        joining, puzzle = Joining(self._session), self._session.puzzle
-        components = joining.run()
-        place = joining.slabs.places_of(puzzle.keys([puzzle.start]))
-        start = None if place[0] == NOWHERE else int(joining.slabs.labels_at(place)[0])
+    def _join(self, joining: "HomeJoining | HostedSpace") -> None:
+        (moves, components), puzzle = joining.label(), self._session.puzzle
+        place = self._slabs.places_of(puzzle.keys([puzzle.start]))
+        start = None if place[0] == NOWHERE else int(self._slabs.labels_at(place)[0])
         self._state = self._store.state
         # Each move of an undirected puzzle is seen twice.
-        self._commit(edges=joining.moves // (1 + puzzle.undirected), components=components, start_component=start)
-        joining.finish()
-
-    # Distances
+        self._commit(edges=moves // (1 + puzzle.undirected), components=components, start_component=start)
+        Spill(self._store.directory, self._store.layout, 0).clear()
 
     def _measured(self) -> Iterator[Diameter]:
         """Yield the records of all components without one, with diametral pairs of the wanted ones."""
-        slabs = Slabs(self._store)
-        sizes = component_sizes(slabs)
+        slabs, sizes = self._slabs, component_sizes(self._slabs)
         wanted = wanted_of(self._wanted, sizes)
         if not self._session.puzzle.undirected:
             # In a weak component not all configurations reach each other, so there are no distances.

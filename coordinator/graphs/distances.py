@@ -28,7 +28,6 @@ from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.storage.layers.store import RunStore
@@ -38,6 +37,7 @@ from hakoiri.storage.results.census import Diameter, Labels, read_component, rea
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.closed import Figures
 from hakoiri.worker.graphs.searches import Offsets, Vertices
+from hakoiri.worker.spaces.slabs import Slabs
 from hakoiri.worker.tasks import Arrays
 
 #: A requested component with at least this many configurations is measured by a run of its own.

@@ -91,10 +91,13 @@ class EccentricitySolver:
         alike = np.flatnonzero(self._bounds.first != np.arange(self._size))
         some = np.random.default_rng(0).permutation(alike)[:_COMPARED].astype(np.int32)
         chunks = [some] if len(some) else []
-        (lower, upper), nobody = self._bounds.of_all(), np.zeros(self._size, dtype=np.bool_)
-        found = [looked.eccentricities for looked in self._look(chunks, nobody)]
+        lower, upper = self._bounds.of_all()
+        found = [looked.eccentricities for looked in self._look(chunks, self._none_searched())]
         if any(((exact < lower[some]) | (exact > upper[some])).any() for exact in found):
             raise ContradictionError(f"{self._context.puzzle.name} declares configurations as equivalent that are not")
+
+    def _none_searched(self) -> Searched:
+        return np.zeros(self._size, dtype=np.bool_)
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]
@@ -188,9 +191,7 @@ class EccentricitySolver:
         return self._in_order(self._far(self._places(vertices), distance))
 
     def exact(self, vertices: Vertices) -> Distances:
-        """Return the eccentricities of given vertices, by a search from each."""
-        nobody = np.zeros(self._size, dtype=np.bool_)
-        looked = self._look(self._cut(self._places(vertices)), nobody)
+        looked = self._look(self._cut(self._places(vertices)), self._none_searched())
         return np.concatenate([each.eccentricities for each in looked])
 
 

@@ -27,9 +27,14 @@ class CensusJob(Job):
     """A census of all configurations of a puzzle."""
 
     has_graph = True
+    movable = False
     kernels = (load_search_kernels, load_graph_kernels)
     figures = CensusFigures
     check_class = CensusVerifier
+
+    @classmethod
+    def by_hosts(cls, puzzle: Puzzle) -> bool:
+        return True
 
     @classmethod
     def parse_request(  # type: ignore[override]

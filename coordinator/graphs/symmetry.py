@@ -16,7 +16,7 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import scratch_search
 from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.conformance.checks import describe_key
 from hakoiri.puzzles.contract import Orbits, Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds

@@ -15,7 +15,6 @@ from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -23,6 +22,7 @@ from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, recorded_
 from hakoiri.worker.graphs.components import label_components
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
 
 #: Configurations checked, and components whose distances are searched again, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64

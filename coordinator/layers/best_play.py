@@ -12,11 +12,11 @@ from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Budget
-from hakoiri.puzzles.capabilities import Scored, Scores
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
+from hakoiri.puzzles.scored import Scored, Scores
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 

@@ -14,9 +14,9 @@ from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
 #: The least bytes of a configuration on disk, reached by dense keys.

@@ -22,7 +22,7 @@ from hakoiri.coordinator.layers.search import SearchFigures
 from hakoiri.coordinator.session.check import Check, Moves
 from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.checks import disagreement_among
+from hakoiri.puzzles.conformance.checks import disagreement_among
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members

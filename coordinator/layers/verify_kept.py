@@ -75,7 +75,6 @@ def _compared(record: LayerRecord, own: list[int], copies: list[int]) -> Iterato
 
 
 def _has_copies(keepers: Keepers) -> bool:
-    """Return whether all ranges have copies."""
     range_map = keepers.range_map
     return bool(range_map.copies) and NOBODY not in range_map.copies and not range_map.due
 
@@ -83,7 +82,6 @@ def _has_copies(keepers: Keepers) -> bool:
 def _checked(
     keepers: Keepers, last: Depth, common: Mapping[str, Any], others: Keys, context: ComputeContext
 ) -> dict[str, list[Array]]:  # fmt: skip
-    """Return the last answer of each host."""
     hosts, answers, number, attempt = keepers.range_map.hosts, dict[str, list[Array]](), 0, keepers.next_attempt()
     left, beside = {*hosts}, {host: [others[mine]] for host, mine in keepers.places_by_host(others, hosts).items()}
     while left:

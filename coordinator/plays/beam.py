@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.puzzles.capabilities import Arena, Scored
+from hakoiri.puzzles.scored import Arena, Scored
 from hakoiri.worker.plays.met import SeenBoards, Words
 from hakoiri.worker.plays.moving import Moved
 from hakoiri.worker.tasks import Arrays, do_task
@@ -230,8 +230,6 @@ class Beam:
             self.points, self.sequence = int(self.frontier.points[best]), self.trail.sequence(best)
         self._idle = 0 if better else self._idle + 1
         return better
-
-    # Checkpoints
 
     def arrays(self) -> dict[str, Array]:
         """Return the state that another process needs to continue."""

@@ -10,10 +10,10 @@ from hakoiri.coordinator.session.job import Play, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.rows import last_rows, limited
 from hakoiri.coordinator.session.session import Session
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.warm import load_moving_kernels

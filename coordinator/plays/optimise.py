@@ -17,8 +17,8 @@ from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.plays import plan as plans
 from hakoiri.coordinator.plays.beam import Beam, most_width
 from hakoiri.coordinator.session.rows import RowsJob
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -104,8 +104,6 @@ class Optimisation(RowsJob):
             return number < self.most
         return self.seconds_left > 0 or not self._best.moves
 
-    # Games
-
     def _games(self) -> None:
         """Play the games of a strategy one after another; a fixed strategy has only one game."""
         strategy, asked = self.puzzle.games.index(self.plan.strategy), list[tuple[int, int]]()
@@ -148,8 +146,6 @@ class Optimisation(RowsJob):
         """The number of finished beams, or of games."""
         beams = self.plan.strategy == plans.BEAM
         return len(self._rounds) if beams else sum(each.width for each in self._rounds.values())
-
-    # Beams
 
     def _beams(self) -> None:
         memory = self.session.context.budget.memory
@@ -239,8 +235,6 @@ class Optimisation(RowsJob):
             self._beam_at = after + max(_BEAM_SECONDS, (after - now) / _BEAM_PART)
         elif self._best is not self._kept and now - self._kept_at > _KEEP_SECONDS:
             self.commit()
-
-    # Results
 
     def _offer(self, score: int, sequence: list[int], number: int) -> None:
         seconds = round(self.session.seconds, 3)

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hakoiri.coordinator.errors import OverBudgetError
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.puzzles.scored import Scored
 
 #: The strategy of every scored puzzle; the others are the games that it names.
 BEAM = "beam"

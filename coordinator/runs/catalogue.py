@@ -180,10 +180,19 @@ def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
 
 def finished_twin(data: Path, manifest: Manifest) -> str | None:
     """Return the name of the last complete run that does the same as `manifest`, if there is one."""
+    return _last_twin(data, manifest, "complete")
+
+
+def stopped_twin(data: Path, manifest: Manifest) -> str | None:
+    """Return the name of the last run that does the same as `manifest` and was stopped, if there is one."""
+    return _last_twin(data, manifest, "running", "interrupted")
+
+
+def _last_twin(data: Path, manifest: Manifest, *statuses: Status) -> str | None:
     twins = (
         other.run
         for other, state in reversed(runs_like(data, manifest))
-        if state.status == "complete" and does_same(other, manifest)
+        if state.status in statuses and does_same(other, manifest)
     )
     return next(twins, None)
 
@@ -220,9 +229,11 @@ def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
             raise RunError(f"run {directory.name} is complete already", Hint("delete", directory.name))
         store.request_cancel()
     with _lock_after_its_driver(directory), opening(directory, writable=True) as store:
-        if store.state.status not in ENDED:
-            store.commit(store.state.become("cancelled", "cancelled on request"))
-        remove_inside(directory, QUEUED_FILE)
+        # The driver's last commit clears the request. Somebody may have queued the run again since.
+        if store.cancel_requested():
+            ended = store.state.status in ENDED
+            store.commit(store.state if ended else store.state.become("cancelled", "cancelled on request"))
+            remove_inside(directory, QUEUED_FILE)
         return store.state.status
 
 

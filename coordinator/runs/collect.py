@@ -16,6 +16,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, HOSTS_KEY, META, ROUND_KEY, number_key
+from hakoiri.storage.results.census import read_slab, stage_labels
+from hakoiri.worker.spaces.ranges import slabs_in
 
 #: Blocks that are fetched at a time, and bytes that wait for a commit: some megabytes.
 _AT_ONCE, _STAGED_BYTES = 128, 32_000_000
@@ -35,15 +37,26 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
         keepers = open_keepers(store, redis, control, observer)
         kept = KeptBlocks(keepers, store.layout, waits=True)
         store.elsewhere = lambda: kept
+        _bring_labels(store, control)
         away = [record for record in store.layer_records() if record.hosted]
         for number, record in enumerate(away):
             control.check()
-            observer.progress(Progress(number, len(away), "layers brought home"))
+            observer.progress(Progress(number, len(away), "layers collected"))
             _bring_home(store, record, control)
         for host in _forget(store, keepers):
             left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
             observer.note(left)
         return len(away)
+
+
+def _bring_labels(store: RunStore, control: Control) -> None:
+    """Bring the labels of a census home, if hosts have them; begun labels are made again here."""
+    if store.state.figures.get("components") is not None and store.layer_record(0).hosted:
+        for number in range(slabs_in(store.layer_record(0).size)):
+            stage_labels(store, read_slab(store, number), number)
+            if store.staged_bytes > _STAGED_BYTES:
+                store.commit(store.state)
+            control.check()
 
 
 def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:

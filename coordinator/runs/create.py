@@ -14,7 +14,7 @@ from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.capabilities import Quotient
-from hakoiri.puzzles.checks import try_out
+from hakoiri.puzzles.conformance.checks import try_out
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class

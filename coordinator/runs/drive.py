@@ -103,9 +103,11 @@ def _require_hosts(job: Job, resources: Resources) -> None:
         raise PuzzleError("copies need hosts", Hint("give", "copies", "1"))
     if not job.by_hosts(job.puzzle):
         raise PuzzleError(
-            "hosts can keep explorations, and goal distances of puzzles with backward moves, but not this run",
+            "hosts can keep explorations, censuses, and goal distances by backward moves, but not this run",
             Hint("leave out", "hosts"),
         )
+    if copies and not job.movable:
+        raise PuzzleError(f"hosts keep no copies of a {job.store.manifest.kind}", Hint("give", "copies", "1"))
     if resources.redis is None:
         raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from hakoiri.coordinator.session.session import ComputeContext, Session
-from hakoiri.puzzles.checks import disagreement
+from hakoiri.puzzles.conformance.checks import disagreement
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys

@@ -44,7 +44,7 @@ class Request(NamedTuple):
 
 
 class Play(NamedTuple):
-    """A play: its score, its number of moves, and the moves as text (`puzzles.capabilities.Scored.write_play`).
+    """A play: its score, its number of moves, and the moves as text (`puzzles.scored.Scored.write_play`).
 
     If it is `proved` to be the best, `path` holds its configurations from the start on.
     """
@@ -68,6 +68,8 @@ class Job(ABC):
     has_graph: ClassVar[bool] = False
     #: One plan is one run: creating it again resumes it, with new limits.
     named_by_plan: ClassVar[bool] = False
+    #: The ranges that hosts keep of it can move from host to host, and have copies.
+    movable: ClassVar[bool] = True
     #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
     #: Load the kernels that the work needs, so that none is compiled after its clock has started.

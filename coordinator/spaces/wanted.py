@@ -5,8 +5,8 @@ With ``none`` the configurations are listed, and their components are not found.
 
 import numpy as np
 
-from hakoiri.coordinator.spaces.slabs import Sizes
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.worker.spaces.slabs import Sizes
 
 DIAMETERS = "diameters"
 ALL, NONE = "all", "none"

@@ -128,8 +128,6 @@ class HostedStep:
             raise HostLostError(str(gone)) from gone
         return cls(session, keepers)
 
-    # A layer
-
     def make(self, depth: Depth, expanded: int) -> LayerRecord:
         """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
         while True:

@@ -6,7 +6,7 @@ Cheap: a small sample of each layer, the same whenever the run is made. `verify`
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.puzzles.checks import check_expansion, describe_key, disagreement, disagreement_among
+from hakoiri.puzzles.conformance.checks import check_expansion, describe_key, disagreement, disagreement_among
 from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.errors import HakoiriError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at

@@ -1,7 +1,7 @@
 """Estimates the time left of a layer and of the run, from what this session has seen.
 
 A layer is expanded, then merged. What is left of a half follows from what is done of it; how long the merging will
-take, while a layer is expanded, from the layer before. How many layers will follow nobody can tell from their sizes:
+take, while a layer is expanded, from the layer before. Their sizes do not tell how many layers will follow:
 they may shrink for long, and grow again. So there is a time for the run only where the number of all configurations is
 known. It is the most that the run can take at the pace of the last layers: some configurations may be out of reach.
 """

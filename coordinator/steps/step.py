@@ -112,8 +112,6 @@ class LayerStep:
         if commit is not None:
             commit()
 
-    # Planning
-
     def _take_up(self) -> None:
         """Go on where an earlier session left this layer, or plan it."""
         fields = self._store.read_partial()
@@ -191,8 +189,6 @@ class LayerStep:
         )  # fmt: skip
         if self._uses_bitmaps:
             self._ranges.plan_bitmaps()
-
-    # Progress
 
     @property
     def _work_size(self) -> int:

@@ -64,8 +64,6 @@ class TreeSearch:
             self._state = self._session.commit_staged(self._state)
         self._finish(cutting)
 
-    # Prefixes
-
     def _cut(self) -> subtrees.Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once for all sessions."""
         try:
@@ -131,8 +129,6 @@ class TreeSearch:
             if time.perf_counter() - began > _LOOK_SECONDS:
                 break
         return max((time.perf_counter() - began) / max(looked, 1), 1e-7)
-
-    # Chunks
 
     def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
         """Return the executor for the remaining chunks; ``None`` if they are so few that they are done here."""
@@ -214,8 +210,6 @@ class TreeSearch:
             sample.append(self._records[len(sample)].nodes)
         beyond = sum(record.nodes for record in self._records.values()) - sum(sample)
         return seconds_left(sample, self._found.chunks or 0, beyond, self._nodes_here, seconds)
-
-    # The end
 
     def _finish(self, cutting: subtrees.Cutting) -> None:
         records = [self._records[chunk] for chunk in range(cutting.chunks)]

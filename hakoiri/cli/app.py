@@ -56,7 +56,7 @@ _PANELS = {
         "hunt": "deals.hunting",
         "deal": "deals.solving",
         "solve": "deals.solving",
-        "generate": "deals.optimising",
+        "generate": "deals.generating",
         "optimise": "deals.optimising",
         "contest": "deals.contesting",
         "replay": "deals.replaying",

@@ -27,8 +27,8 @@ _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 
 def puzzles_beginning(incomplete: str) -> list[str]:
     """Return names of puzzles, and the classes in files of users."""
-    from hakoiri.puzzles.outline import classes_in
     from hakoiri.puzzles.registry import PUZZLES
+    from hakoiri.puzzles.user.outline import classes_in
 
     folder = Path(_whole(incomplete)).parent
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
@@ -55,8 +55,8 @@ def options_beginning(incomplete: str) -> list[str]:
 
 def _options_of_puzzle(line: str) -> dict[str, list[str]]:
     """Return the options of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
-    from hakoiri.puzzles.outline import options_in, source_of
     from hakoiri.puzzles.registry import PUZZLES
+    from hakoiri.puzzles.user.outline import options_in, source_of
 
     for word in line.split():
         if word in PUZZLES:

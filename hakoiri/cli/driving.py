@@ -262,16 +262,8 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Hint, r
         except HakoiriError as error:
             # Errors of the puzzle or of this process's limits would recur, and a run that another process drives, or
             # that is deleted, cannot be resumed.
-            final = (
-                AddressSpaceError,
-                ContradictionError,
-                DamagedError,
-                PuzzleError,
-                TaskError,
-                TakenOverError,
-                GoneError,
-            )
-            if not isinstance(error, final):
+            final = AddressSpaceError | ContradictionError | DamagedError | PuzzleError | TaskError
+            if not isinstance(error, final | TakenOverError | GoneError):
                 error.hints = (*(hint for hint in error.hints if hint.do != again.do), again)
             raise
 

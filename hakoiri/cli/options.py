@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +11,12 @@ import typer
 
 from hakoiri.cli.commands import argument, flag, option
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.families import classics
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.reading import read_board
 
-#: Begins a comment in a board's file; '#' is a wall.
-COMMENT = ";"
-STDIN = "-"
-_MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 _MOST_HOSTS = 1_024
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -117,81 +113,29 @@ def parse_options(texts: list[str]) -> dict[str, str]:
     return options
 
 
-def read_board(text: str) -> str:
-    """Return the text of a configuration, or the content of the named file: UTF-8, its rows joined by ``/``.
-
-    A file may be a pipe, and ``-`` is stdin. Blank lines and comments, which begin with ``;``, are left out.
-    """
-    if not _is_file(text):
-        rows = text.split("/")
-        is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
-        if text.lower().endswith(".txt") and not is_board:
-            raise ConfigurationError(f"there is no file {text}")
-        if _exists(text) and not is_board:
-            raise ConfigurationError(f"{text} is a directory; expected a file that holds a board")
-        return text
-    found = _text_of_file(text, _MOST_BYTES, "holds no board")
-    rows = [line.strip() for line in found.splitlines()]
-    rows = [row for row in rows if row and not row.startswith(COMMENT)]
-    if not rows:
-        raise ConfigurationError(f"{'stdin' if text == STDIN else f'the file {text}'} holds no board")
-    return "/".join(rows)
-
-
-def read_text(text: str) -> str:
-    """Return a text (deals, a sequence of moves), or the unchanged content of the named file."""
-    if _is_file(text):
-        return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
-    if text.lower().endswith(".txt"):
-        raise ConfigurationError(f"there is no file {text}")
-    return text
-
-
-def _text_of_file(name: str, most: int, too_large: str) -> str:
-    """Return the text of a UTF-8 file; `ConfigurationError` in one line if it cannot be read."""
-    named = "stdin" if name == STDIN else f"the file {name}"
-    try:
-        with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
-            raw = file.read(most + 1)
-        found = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{named} is not UTF-8 text: byte {error.start + 1} is invalid") from None
-    except OSError as error:
-        raise ConfigurationError(f"{named} cannot be read: {error.strerror}") from error
-    if len(raw) > most:
-        raise ConfigurationError(f"{named} {too_large}")
-    return found
-
-
-def _is_file(text: str) -> bool:
-    """Return whether a text names stdin, a file, or a pipe (including the shell's ``<(...)``)."""
-    return text == STDIN or (_exists(text) and not Path(text).is_dir())
-
-
-def _exists(text: str) -> bool:
-    """Return whether a text names an existing file or directory."""
-    try:
-        return bool(text) and Path(text).exists()
-    except (OSError, ValueError):  # Too long or too odd for the name of a file.
-        return False
-
-
 def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = None) -> PuzzleSpec:
     """Return the puzzle named by the user, with its options; the file of a user puzzle is executed."""
     return with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
 
 
 def spec_of(
-    puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool = False
+    puzzle: str, options: list[str] | None, start: str | None, goal: str | None = None, merge_mirrors: bool = False
 ) -> PuzzleSpec:
     """Return the puzzle with options, start, goal and mirrors; the file of a user puzzle is executed."""
     board = None if start is None else read_board(start)
     spec = replace(own_spec(puzzle, options, board), merge_mirrors=merge_mirrors)
-    if goal is None:
+    if goal is not None:
+        if "goal" in spec.options:
+            raise PuzzleError("--goal and -o goal= cannot be combined")
+        spec = replace(spec, options={**spec.options, "goal": read_board(goal)})
+    return _with_classic(spec)
+
+
+def _with_classic(spec: PuzzleSpec) -> PuzzleSpec:
+    """Return `spec` with the board of the classic that its start names, and with its options unless `spec` has them."""
+    if spec.name != classics.PUZZLE or (classic := classics.CLASSICS.get(spec.start or "")) is None:
         return spec
-    if "goal" in spec.options:
-        raise PuzzleError("--goal and -o goal= cannot be combined")
-    return replace(spec, options={**spec.options, "goal": read_board(goal)})
+    return replace(spec, start=classic.start, options={**classic.options, **spec.options})
 
 
 def redis_url(given: str | None) -> str | None:
@@ -284,7 +228,12 @@ ComponentOption = Annotated[
 QueueOption = Annotated[bool, flag("--queue", "Queue the run for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,
-    option("--from", "CONF|FILE", "Start here: rows joined by '/', 0x..., a text file, or - for stdin.", usual="usual"),
+    option(
+        "--from",
+        "CONF|FILE",
+        "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
+        usual="usual",
+    ),
 ]
 GoalOption = Annotated[
     str | None,

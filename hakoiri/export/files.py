@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from hakoiri.api import Run
 from hakoiri.coordinator.deals.certificate import SUFFIX, certificate_of, write_certificate
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer
@@ -12,6 +11,7 @@ from hakoiri.export.rows import check_ending, write_rows
 from hakoiri.export.stream import Stream
 from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
 from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.files import replaced
@@ -20,11 +20,13 @@ from hakoiri.storage.engine.files import replaced
 _TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parquet": rows_to_parquet}
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
 _EDGES = {".csv": edges_to_csv, ".parquet": edges_to_parquet}
+#: Written by `hakoiri.render.player`, which is above this.
+_PAGE = ".html"
 _TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
 
 
 def export_run(
-    run: Run, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
+    run: OpenRun, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
     control: Control | None = None, observer: Observer | None = None,
 ) -> int:  # fmt: skip
     """Write `run` to `target`, replacing it in one step; return the number of configurations or solutions.
@@ -51,14 +53,14 @@ def export_run(
     if images:
         text = f"run {run.name} is not a tree, so its configurations have no images"
         raise UnanswerableError(text, Hint("leave out", "images"))
-    ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX])
+    ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX, _PAGE])
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
 
 
 def export_edges(
-    run: Run, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
+    run: OpenRun, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
     observer: Observer | None = None,
 ) -> int:  # fmt: skip
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; return their number."""

@@ -120,7 +120,6 @@ def to_dot(stream: Stream, target: Path, moves: bool) -> int:
 
 
 def _described(stream: Stream, rows: Rows) -> Iterator[tuple[str, str, int, bool]]:
-    """Yield key, text, label and goal of each configuration."""
     keys, labels = rows
     goals = stream.puzzle.is_goal(keys).tolist()
     return zip(stream.names(keys), stream.texts(keys), labels.tolist(), goals, strict=True)

@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.api import Map, Run
+from hakoiri.maps import Map
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.keys.layout import layout_of
 from hakoiri.rows.answers import map_row
 from hakoiri.storage.engine.files import replaced
@@ -32,7 +33,7 @@ ENDING = "hakomap"
 _ALIGNED = 8
 
 
-def write_map(run: Run, found: Map, target: Path) -> None:
+def write_map(run: OpenRun, found: Map, target: Path) -> None:
     """Write a map of `run` to `target`, replacing it in one step."""
     keys = np.frombuffer(layout_of(found.keys).big_endian(found.keys), dtype=np.uint8)
     parts = {
@@ -50,7 +51,7 @@ def write_map(run: Run, found: Map, target: Path) -> None:
             file.write(array.tobytes() + bytes(_padding(array)))
 
 
-def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
+def _header(run: OpenRun, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
     """Return magic, length and JSON; the offsets in the JSON depend on its length, so it is padded to the longest."""
     row = {"run": run.name} | map_row(run, found)
     most = len(json.dumps(row)) + 100 * (len(arrays) + 1)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hakoiri.api import Run
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import less_than, members, order_of, sort_keys
@@ -43,7 +43,7 @@ class Stream:
     """A run to be written; `label` names the number of each configuration. `control` may end it by `StopRun`."""
 
     def __init__(
-        self, run: Run, control: Control | None = None, observer: Observer | None = None, layers: int | None = None
+        self, run: OpenRun, control: Control | None = None, observer: Observer | None = None, layers: int | None = None
     ) -> None:  # fmt: skip
         """With `layers`, stream only layers 0 to `layers`, and the moves between them."""
         self.run, self._control, self._observer = run, control or Control(), observer or SilentObserver()
@@ -96,7 +96,6 @@ class Stream:
             yield Edges(sources[chosen], targets[chosen])
 
     def texts(self, keys: Keys) -> list[str]:
-        """Return each configuration as text."""
         return list(map(self.puzzle.render, ints(keys)))
 
     def names(self, keys: Keys) -> list[str]:
@@ -104,11 +103,9 @@ class Stream:
         return [self.name(key) for key in ints(keys)]
 
     def name(self, key: Key) -> str:
-        """Return a key as ``0x...``."""
         return f"{key:#0{self.puzzle.layout.digits}x}"
 
     def moves(self, edges: Edges) -> list[str]:
-        """Return the name of each move."""
         return list(map(self.puzzle.describe_move, ints(edges.sources), ints(edges.targets)))
 
     def _ranges(self) -> Iterator[Rows]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.export.extras import needing
 from hakoiri.export.stream import Stream
 from hakoiri.puzzles.keys.layout import Keys, Layout
 
@@ -88,12 +88,9 @@ def _parquet(target: Path, types: dict[str, Any]) -> Iterator[Callable[[list[Any
 
 def pyarrow_here() -> Any:
     """Return the module pyarrow, an optional dependency."""
-    try:
+    with needing("parquet", "a .parquet file"):
         import pyarrow
-    except ImportError:
-        raise UnanswerableError(
-            "a .parquet file needs pyarrow: pip install 'hakoiri[parquet]', or write a .csv"
-        ) from None
+
     return pyarrow
 
 
@@ -103,7 +100,6 @@ def _key_type(layout: Layout) -> Any:
 
 
 def _key_column(layout: Layout, keys: Keys) -> Any:
-    """Return the keys as a column for pyarrow."""
     if layout.words == 1:
         return keys
     pyarrow = pyarrow_here()

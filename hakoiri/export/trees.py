@@ -6,25 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
-from hakoiri.api import Run
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.keys.layout import ints
 
 
-def solutions_to_csv(run: Run, target: Path, images: bool) -> int:
+def solutions_to_csv(run: OpenRun, target: Path, images: bool) -> int:
     """Write orbit, key and text of each solution; return their number."""
     width, count = run.puzzle.layout.digits, 0
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["orbit", "key", "solution"])
-        for orbit, key in _solutions(run, images):
+        for orbit, key in solutions(run, images):
             writer.writerow([orbit, f"{key:#0{width}x}", run.puzzle.render(key)])
             count += 1
     return count
 
 
-def solutions_to_npz(run: Run, target: Path, images: bool) -> int:
+def solutions_to_npz(run: OpenRun, target: Path, images: bool) -> int:
     """Write `orbits`, `keys`, and `numbers` by point, shape (solutions, points); return the number."""
-    found = list(_solutions(run, images))
+    found = list(solutions(run, images))
     keys = run.puzzle.keys([key for _, key in found])
     orbits = np.array([orbit for orbit, _ in found], dtype=np.uint32)
     with target.open("wb") as file:
@@ -32,7 +32,7 @@ def solutions_to_npz(run: Run, target: Path, images: bool) -> int:
     return len(found)
 
 
-def _solutions(run: Run, images: bool) -> Iterator[tuple[int, int]]:
+def solutions(run: OpenRun, images: bool) -> Iterator[tuple[int, int]]:
     """Yield the number of the orbit and the key of each solution."""
     found = (key for batch in run.solutions() for key in ints(batch))
     for orbit, key in enumerate(found):

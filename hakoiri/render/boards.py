@@ -1,6 +1,6 @@
 """Boards of pieces as text for people, with a line around every piece."""
 
-from hakoiri.puzzles.sliding_blocks.boards import EMPTY, LETTERS, WALL
+from hakoiri.puzzles.sliding_blocks.boards import LETTERS, WALL
 
 _FILLED = "▒"
 #: Box characters by the lines up, down, left, right that meet in a corner (bits 8, 4, 2, 1).
@@ -8,14 +8,8 @@ _CORNERS = "   ─ ┌┐┬ └┘┴│├┤┼"
 
 
 def framed(board: str) -> str:
-    """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled.
-
-    A text that is not a board of pieces (`has_pieces`) gets no lines; its rows are printed below each other.
-    """
+    """Return a board text with a line around every piece, a letter in each piece's first cell, and walls filled."""
     rows = board.split("/")
-    if not has_pieces(rows):
-        spaced = len(rows) > 1 and " " not in board
-        return "\n".join((" ".join(row) if spaced else row).replace(WALL, " ").rstrip() for row in rows)
     height, width = len(rows), len(rows[0])
 
     def at(row: int, column: int) -> str:
@@ -48,12 +42,3 @@ def framed(board: str) -> str:
             cells = [fill(row, column) + letter(row, column) + fill(row, column) for column in range(width)] + [""]
             lines.append("".join(side + cell for side, cell in zip(sides, cells, strict=True)))
     return "\n".join(lines)
-
-
-def has_pieces(rows: list[str]) -> bool:
-    """Return whether rows are a board of pieces: letters in canonical order, or distinct beside one blank (tiles)."""
-    text = "".join(rows)
-    letters = "".join(dict.fromkeys(letter for letter in text if letter in LETTERS))
-    board = len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows) and set(text) <= {*letters, EMPTY, WALL}
-    tiles = len(letters) + 1 == len(text) and text.count(EMPTY) == 1
-    return board and bool(letters) and (tiles or LETTERS.startswith(letters))

@@ -1,17 +1,17 @@
 """Maps as files, in the format given by their ending: a picture, a page to turn in the hand, or the page's own data."""
 
-import re
 from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.api import Map, Run
 from hakoiri.export.maps import ENDING, write_map
+from hakoiri.maps import Map
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.errors import counted
+from hakoiri.render.html import page, script
 from hakoiri.render.pictures.files import check_ending
-from hakoiri.render.pictures.page import script
 from hakoiri.render.pictures.svg import text
 from hakoiri.render.plots import PLOTS, drawn_into
 from hakoiri.rows.answers import map_row
@@ -24,12 +24,7 @@ _RED, _PINK = "#d55e00", "#cc79a7"
 #: Dark violet to yellow: matplotlib's viridis at nine points.
 _COLOURS = "440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"
 
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>@TITLE@</title>
+_BODY = """\
 <style>
 html, body { margin: 0; height: 100%; overflow: hidden; }
 :root { color-scheme: light dark; font: 15px/1.4 "DejaVu Sans", Verdana, sans-serif; }
@@ -134,11 +129,10 @@ addEventListener("resize", change);
 if (places.some((value, place) => place % 3 === 2 && value !== 0)) { turn(0, 2, 0.45); turn(1, 2, 0.3); }
 draw(false);
 </script>
-</html>
 """
 
 
-def save_map(run: Run, found: Map, target: Path) -> None:
+def save_map(run: OpenRun, found: Map, target: Path) -> None:
     """Write a map as .png, .svg, .pdf, .html (self-contained) or .hakomap (`hakoiri.export.maps`)."""
     check_ending(target, MAPS)
     if target.suffix == f".{ENDING}":
@@ -149,7 +143,7 @@ def save_map(run: Run, found: Map, target: Path) -> None:
         _plot(run, found, target)
 
 
-def map_page(run: Run, found: Map) -> str:
+def map_page(run: OpenRun, found: Map) -> str:
     """Return the map as a self-contained page, which one turns and zooms."""
     solid = np.zeros((len(found.keys), 3), dtype="<f4")
     solid[:, : found.places.shape[1]] = found.places - (found.places.max(axis=0) + found.places.min(axis=0)) / 2
@@ -162,10 +156,10 @@ def map_page(run: Run, found: Map) -> str:
         "PLACES": _base64(solid), "MOVES": _base64(found.moves.astype("<u4")),
         "DEPTHS": _base64(found.depths.astype("<u4")), "GOAL_POINTS": _base64(goals.astype("<u4")),
     }  # fmt: skip
-    return re.sub("@([A-Z_]+)@", lambda name: filled[name[1]], _PAGE)
+    return page(_BODY, filled)
 
 
-def _plot(run: Run, found: Map, target: Path) -> None:
+def _plot(run: OpenRun, found: Map, target: Path) -> None:
     flat = _flattened(found.places)
     with drawn_into(target, (9, 7)) as figure:
         from matplotlib.collections import LineCollection
@@ -200,7 +194,7 @@ def _goals(found: Map) -> NDArray[np.intp]:
     return np.flatnonzero(found.goals == 0) if found.goals is not None else np.zeros(0, dtype=np.intp)
 
 
-def _title(run: Run, found: Map) -> str:
+def _title(run: OpenRun, found: Map) -> str:
     part = "" if found.whole else ", those nearest to the start"
     return f"{run.puzzle.name}: {counted(len(found.keys), 'configurations')}{part}"
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hakoiri.api import Run
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.pictures.files import check_ending
@@ -26,7 +26,7 @@ _MANY, _LOW = 1 / 3, 1 / 200
 _FEW = 12
 
 
-def plot_layers(run: Run, target: Path) -> None:
+def plot_layers(run: OpenRun, target: Path) -> None:
     """Draw the sizes of the layers by depth into `target` (PNG, SVG or PDF), with the goal and the widest window.
 
     A whole space, which has no layers, is drawn by its components, a tree by the levels made as layers, and a run of
@@ -45,7 +45,7 @@ def plot_layers(run: Run, target: Path) -> None:
             axes.legend()
 
 
-def plot_distances(run: Run, sizes: Sequence[int], target: Path) -> None:
+def plot_distances(run: OpenRun, sizes: Sequence[int], target: Path) -> None:
     """Draw the number of configurations at each distance from the nearest goal into `target`."""
     with drawn_into(target, (9, 4.5)) as figure:
         axes = figure.add_subplot()
@@ -85,7 +85,7 @@ def whole_numbers(axis: "Axis") -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def _draw_layers(axes: "Axes", run: Run) -> None:
+def _draw_layers(axes: "Axes", run: OpenRun) -> None:
     sizes, summary = run.layer_sizes, run.summary()
     _draw_bars(axes, sizes)
     if (goal := summary["goal_depth"]) is not None:
@@ -102,7 +102,7 @@ def _draw_layers(axes: "Axes", run: Run) -> None:
         axes.set_title(f"{counted(summary['configurations'], 'configurations')} in {many}", fontsize=10)
 
 
-def _draw_components(axes: "Axes", run: Run) -> None:
+def _draw_components(axes: "Axes", run: OpenRun) -> None:
     sizes = [record.size for record in run.weak_components()]
     if len(sizes) <= _FEW:
         _draw_bars(axes, sizes)
@@ -134,7 +134,7 @@ def _draw_bars(axes: "Axes", sizes: Sequence[int]) -> None:
     whole_numbers(axes.yaxis)
 
 
-def _name(axes: "Axes", run: Run, across: str, up: str) -> None:
+def _name(axes: "Axes", run: OpenRun, across: str, up: str) -> None:
     axes.figure.suptitle(titled(run.puzzle), fontsize=12)
     axes.set_xlabel(across)
     axes.set_ylabel(up + (", logarithmic" if axes.get_yscale() == "log" else ""))

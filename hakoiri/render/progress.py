@@ -16,6 +16,8 @@ from hakoiri.storage.ledger.manifest import Progress
 #: The interval between lines without a terminal.
 _LINE_SECONDS = 10.0
 _FRAMES_PER_SECOND = 8
+#: Units of long times, in seconds.
+_LONG_UNITS = (("years", 31_557_600), ("days", 86_400))
 
 
 class ProgressLine:
@@ -100,7 +102,10 @@ def shown_progress(console: Console) -> Iterator[ProgressLine]:
 
 
 def clock(seconds: float) -> str:
-    """Return hours, minutes and seconds, e.g. ``0:02:07``."""
+    """Return hours, minutes and seconds, e.g. ``0:02:07``; of ten days and more, ``about 59,000 years``."""
+    for unit, size in _LONG_UNITS:
+        if seconds >= 10 * size:
+            return f"about {float(f'{seconds / size:.2g}'):,.0f} {unit}"
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

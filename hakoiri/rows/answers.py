@@ -7,13 +7,17 @@ from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.puzzles.keys.layout import ints, key_at
 
 if TYPE_CHECKING:
-    from hakoiri.api import Diameter, Hardest, Map, Run, ShortestPath, ShortestPaths
     from hakoiri.coordinator.graphs.strong import StrongComponents
+    from hakoiri.goals import Hardest
+    from hakoiri.maps import Map
+    from hakoiri.opened import OpenRun
+    from hakoiri.paths import ShortestPath, ShortestPaths
     from hakoiri.puzzles.contract import Puzzle
     from hakoiri.storage.ledger.manifest import ComponentRecord
+    from hakoiri.storage.results.census import Diameter
 
 
-def map_row(run: "Run", found: "Map") -> dict[str, Any]:
+def map_row(run: "OpenRun", found: "Map") -> dict[str, Any]:
     """Return the description of a map: component, shown part, origin."""
     origin = key_at(found.keys, 0)
     return {
@@ -31,7 +35,7 @@ def map_row(run: "Run", found: "Map") -> dict[str, Any]:
     }
 
 
-def layer_rows(run: "Run") -> list[dict[str, Any]]:
+def layer_rows(run: "OpenRun") -> list[dict[str, Any]]:
     """Return size and digest of each layer."""
     return [layer_row(record) for record in run.layer_records()]
 
@@ -53,25 +57,25 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
     return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
 
 
-def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]:
+def component_rows(run: "OpenRun", limit: int | None = None) -> list[dict[str, Any]]:
     """Return the components, largest first; those of a directed puzzle have no distances."""
     records = run.components(limit) if run.puzzle.undirected else run.weak_components(limit)
     return [component_row(record, run.puzzle) for record in records]
 
 
-def components_row(run: "Run", limit: int | None = None) -> dict[str, Any]:
+def components_row(run: "OpenRun", limit: int | None = None) -> dict[str, Any]:
     """Return all components, and whether the puzzle is directed."""
     return {"directed": not run.puzzle.undirected, "components": component_rows(run, limit)}
 
 
-def one_component_row(run: "Run", number: int) -> dict[str, Any]:
+def one_component_row(run: "OpenRun", number: int) -> dict[str, Any]:
     """Return the component of a number; in a directed puzzle the weak one, without distances."""
     if run.puzzle.undirected:
         return component_row(run.diameter(number).record, run.puzzle)
     return component_row(run.weak_components(number + 1)[run.number_of(number)], run.puzzle)
 
 
-def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
+def diameter_row(run: "OpenRun", found: "Diameter") -> dict[str, Any]:
     """Return the exact distances of a component, with the pairs that attain its diameter."""
     pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
     row = component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count}
@@ -80,7 +84,7 @@ def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
     return row | {"pairs": pairs, "central": central, "eccentricities": found.eccentricities}
 
 
-def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
+def strong_row(run: "OpenRun", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
     """Return the components whose configurations all reach each other."""
     return {
         "configurations": found.configurations,
@@ -107,7 +111,7 @@ def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict
     }
 
 
-def hardest_row(run: "Run", found: "Hardest") -> dict[str, Any]:
+def hardest_row(run: "OpenRun", found: "Hardest") -> dict[str, Any]:
     """Return the configurations farthest from their nearest goal, and the number at each distance."""
     texts = [run.puzzle.render(key) for key in ints(found.configurations)]
     return {

@@ -3,15 +3,22 @@
 import inspect
 from typing import Any
 
-from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Sized
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.families.classics import CLASSICS
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
+from hakoiri.puzzles.scored import Scored
 
 
 def puzzle_rows() -> list[dict[str, Any]]:
     """Return the built-in puzzles."""
     return [puzzle_row(known, puzzle_class(known)) for known in PUZZLES]
+
+
+def classic_rows() -> list[dict[str, Any]]:
+    """Return the classics: the boards that may be named instead of drawn."""
+    return [{"name": name} | classic.row() for name, classic in CLASSICS.items()]
 
 
 def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
@@ -26,12 +33,18 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
     """Return everything about a puzzle: also its rules in words and its usual start."""
     kind = puzzle_class(spec.name, spec.digest)
-    row = puzzle_row(spec.name, kind) | {"description": _description(kind), "layout": None, "start": None, "key": None}
+    row = puzzle_row(spec.name, kind) | {
+        "description": _description(kind),
+        "goal": kind.goal_summary,
+        "layout": None,
+        "start": None,
+        "key": None,
+    }
     if kind.start_is_board:
         return row
     puzzle = spec.build()
     start = {"start": puzzle.render(puzzle.start), "key": key_text(puzzle, puzzle.start)}
-    return row | {"layout": puzzle.layout.name} | start
+    return row | {"goal": puzzle.goal_text(), "layout": puzzle.layout.name} | start
 
 
 def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:

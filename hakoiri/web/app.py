@@ -20,7 +20,7 @@ from hakoiri.web.guard import Guard
 from hakoiri.web.metrics import Metrics
 from hakoiri.web.passes import Passes
 from hakoiri.web.problems import handlers
-from hakoiri.web.routes import answers, boards, events, exports, positions, puzzles, questions, runs, server
+from hakoiri.web.routes import answers, boards, events, exports, positions, probes, puzzles, questions, runs, server
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
 from hakoiri.web.runs.streams import Streams
@@ -29,7 +29,7 @@ from hakoiri.web.settings import SERVER, Settings
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
 #: The first is requested most, and matched first.
-_ROUTES = (positions, puzzles, runs, answers, exports, questions, events, boards, server)
+_ROUTES = (positions, puzzles, runs, answers, exports, questions, events, boards, probes, server)
 
 
 def create() -> FastAPI:

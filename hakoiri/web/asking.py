@@ -27,7 +27,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_own
 from hakoiri.rows.runs import status_row
@@ -112,7 +112,7 @@ class Asked:
     def file(self, media_type: str, command: str, ending: str, **options: int) -> Response:
         """Return a file that a command writes: POST starts the command and then redirects, GET sends the file."""
         question = self.long(command, ending, **options)
-        if question.standing != "answered":
+        if question.status != "answered":
             return pending(question)
         if self._begins:
             return RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
@@ -192,10 +192,10 @@ AskedRun = Annotated[Asked, Depends(asked_run)]
 
 def pending(question: Question) -> Response:
     """Return the answer to a long question if it exists, else its address; raise its error if it failed."""
-    standing, where = question.standing, f"/api/runs/{question.run}/questions/{question.number}"
-    if standing == "running":
+    status, where = question.status, f"/api/runs/{question.run}/questions/{question.number}"
+    if status == "running":
         return JSONResponse(question.row(), HTTPStatus.ACCEPTED, {"Location": where, "Retry-After": "1"})
-    if standing == "failed":
+    if status == "failed":
         raise UnanswerableError(question.row()["reason"])
     return JSONResponse(question.answer)
 
@@ -208,7 +208,7 @@ def named_puzzle(request: Request, name: str, options: Mapping[str, str], start:
     own: dict[str, PuzzleSpec] = request.app.state.own_puzzles
     digest = own[name].digest if name in own else ""
     if not digest and is_own(name):
-        raise PuzzleError(f"this server was not started with the puzzle {name}")
+        raise PuzzleError(f"this server was not started with the puzzle {name}", Hint("serve with", name))
     puzzle_class(name, digest)
     return PuzzleSpec(name, dict(options), start, digest=digest)
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hakoiri.web.connection import KNOWN
@@ -42,6 +42,17 @@ _POLICY = (
 #: The page of the interface's description is third-party and sets styles in its elements.
 _POLICY_OF_DOCS = f"{_POLICY}; style-src 'self' 'unsafe-inline'"
 _DOCS = "/docs"
+_REFUSAL = "show the token: open the address that the server printed, or send it as Authorization: Bearer"
+#: The page of a browser without the token. It has no style, because files of the page need the token, too.
+_ENTRANCE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Hakoiri needs a token</title></head>
+<body><main><h1>This server needs a token</h1>
+<p>Open the address that the server printed when it was started. It ends with the token.</p>
+<form action="/" method="get"><p><label>Or type the token: <input type="password" name="token" required></label>
+<button>Enter</button></p></form>
+</main></body></html>
+"""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -130,8 +141,9 @@ class Guard:
         found = _queried(scope)
         if scope["method"] == "GET" and any(_same(value, self._token) for name, value in found if name == "token"):
             return self._moved(scope, found)
-        detail = "show the token: open the address that the server printed, or send it as Authorization: Bearer"
-        refusal = problem(HTTPStatus.UNAUTHORIZED, detail, "token")
+        refusal: Response = problem(HTTPStatus.UNAUTHORIZED, _REFUSAL, "token")
+        if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+            refusal = HTMLResponse(_ENTRANCE, HTTPStatus.UNAUTHORIZED)
         refusal.headers["WWW-Authenticate"] = 'Bearer realm="hakoiri"'
         return refusal
 

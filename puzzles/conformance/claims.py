@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import islice, pairwise
 
 from hakoiri.puzzles.capabilities import Quotient
-from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.conformance.checks import describe_key
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError, check_line
 from hakoiri.puzzles.conformance.rules import key_of
 from hakoiri.puzzles.contract import Puzzle

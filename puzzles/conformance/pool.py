@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.conformance.checks import describe_key
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at

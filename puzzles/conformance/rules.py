@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Placements
-from hakoiri.puzzles.checks import describe_key, kind_of
+from hakoiri.puzzles.conformance.checks import describe_key, kind_of
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hakoiri.puzzles.checks import error_line
 from hakoiri.puzzles.conformance import claims
+from hakoiri.puzzles.conformance.checks import error_line
 from hakoiri.puzzles.conformance.pool import Case, Pool, explored
 from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
 from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps

@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from hakoiri.puzzles.checks import describe_key, kind_of
+from hakoiri.puzzles.conformance.checks import describe_key, kind_of
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError
 from hakoiri.puzzles.conformance.rules import expanded
 from hakoiri.puzzles.contract import Puzzle

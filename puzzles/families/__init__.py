@@ -1,1 +1,1 @@
-"""Families of puzzles: the enumeration of their members."""
+"""Families of puzzles: the enumeration of their members, and the known ones."""

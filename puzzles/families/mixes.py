@@ -1,11 +1,14 @@
-"""Mixes of rectangular pieces on a board: the number of each piece, and of empty cells.
+"""Mixes of pieces on a board: the number of each piece, and of empty cells.
 
 ``4x5`` is a board of four columns and five rows, ``2x1:3`` three pieces two cells wide and one high, ``2x1:*`` any
-number of them. ``2`` cells are empty, or ``2..`` at least two, or ``2..4``.
+number of them, ``2x1:1..3`` one to three. Pieces of other shapes are drawn, row after row: ``xx/x.:2``. ``2`` cells are
+empty, or ``2..`` at least two, or ``2..4``.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -13,9 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS, parse_board
+from hakoiri.puzzles.sliding_blocks.shapes import Shape, extent_of, shape_name, shape_of
 
 _ANY = "*"
+#: A cell of a drawn piece.
+_DRAWN = "x"
+_EXAMPLES = "words such as 2x1:3, 2x1:* or xx/x.:1..2"
+#: How often a random mix, or a random board of it, is begun anew; how many pieces are tried for one board.
+_ATTEMPTS, _STEPS = 20, 1_000
 #: The most choices of numbers of pieces; more would take too long to count.
 _MOST_NUMBERS = 100_000
 
@@ -34,25 +43,69 @@ class Extent(NamedTuple):
         return f"{self.width}x{self.height}"
 
 
+class Form(NamedTuple):
+    """A piece: its text, the extent of its bounding box, and its cells there as (row, column), in reading order."""
+
+    text: str
+    extent: Extent
+    shape: Shape
+
+    @classmethod
+    def parse(cls, text: str, what: str) -> "Form":
+        """Return the piece that ``2x1`` or a drawing ``xx/x.`` describes; `PuzzleError` for another text."""
+        if text.strip("./x"):
+            extent = _extent(text, what, "2x1")
+            return cls(str(extent), extent, tuple(product(range(extent.height), range(extent.width))))
+        rows = text.split("/")
+        cells = {row * len(rows[0]) + column for row, line in enumerate(rows) for column, cell in enumerate(line)
+                 if cell == _DRAWN}  # fmt: skip
+        if not cells or len({*map(len, rows)}) > 1:
+            raise PuzzleError(
+                f"{what}: {text!r} is not a piece; expected columns x rows, or rows of x and . such as xx/x."
+            )
+        shape = shape_of(cells, len(rows[0]))
+        height, width = extent_of(shape)
+        if len(shape) == height * width:
+            return cls.parse(f"{width}x{height}", what)
+        board = ["".join("A" if (row, column) in shape else EMPTY for column in range(width)) for row in range(height)]
+        parse_board("/".join(board))
+        return cls(shape_name(shape), Extent(width, height), shape)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def cells(self, size: Extent, first: int) -> list[int]:
+        """Return the cells of the piece whose first cell is `first` on a board of `size`; empty if it does not fit."""
+        row, column = divmod(first, size.width)
+        left = column - self.shape[0][1]
+        if left < 0 or left + self.extent.width > size.width or row + self.extent.height > size.height:
+            return []
+        return [(row + down) * size.width + left + right for down, right in self.shape]
+
+
+#: Each piece with its number.
+Pieces = tuple[tuple[Form, int], ...]
+
+
 @dataclass(frozen=True)
 class Mix:
-    """The number of pieces of each extent, the numbers of empty cells and of configurations, and one configuration."""
+    """The number of each of the pieces, the numbers of empty cells and of configurations, and one configuration."""
 
-    pieces: tuple[tuple[Extent, int], ...]
+    pieces: Pieces
     empty: int
     configurations: int
     board: str
 
     def __str__(self) -> str:
-        return " ".join(f"{extent}:{count}" for extent, count in self.pieces)
+        return " ".join(f"{form}:{count}" for form, count in self.pieces)
 
 
 @dataclass(frozen=True)
 class Boards:
-    """All mixes of some pieces on a board, within bounds for the number of each extent and of empty cells."""
+    """All mixes of some pieces on a board, within bounds for the number of each piece and of empty cells."""
 
     size: Extent
-    pieces: tuple[tuple[Extent, int, int], ...]
+    pieces: tuple[tuple[Form, int, int], ...]
     least_empty: int
     most_empty: int
 
@@ -62,19 +115,35 @@ class Boards:
         board = _extent(size, "size", "4x5")
         if board.cells > MOST_CELLS:
             raise PuzzleError(f"size {size} is above the limit of {MOST_CELLS} cells")
-        wanted: list[tuple[Extent, int, int]] = []
+        wanted: list[tuple[Form, int, int]] = []
         for word in pieces.split():
             text, colon, count = word.partition(":")
-            extent = _extent(text, f"pieces {word}", "2x1:3 or 2x1:*")
-            if not colon or not (count == _ANY or count.isdigit()):
-                raise PuzzleError(f"pieces {word} are malformed; expected words such as 2x1:3 or 2x1:*")
-            if extent in (known for known, *_ in wanted):
-                raise PuzzleError(f"pieces {word}: {extent} is given twice")
-            most = board.cells // extent.cells if count == _ANY else int(count)
-            wanted.append((extent, 0 if count == _ANY else most, most))
+            form = Form.parse(text, f"pieces {word}")
+            if not colon:
+                raise PuzzleError(f"pieces {word} are malformed; expected {_EXAMPLES}")
+            if form in (known for known, *_ in wanted):
+                raise PuzzleError(f"pieces {word}: {form} is given twice")
+            most = board.cells // len(form.shape)
+            wanted.append(
+                (form, *((0, most) if count == _ANY else _bounds(count, most, f"pieces {word} are", _EXAMPLES)))
+            )
         if not wanted:
-            raise PuzzleError("no pieces are given; expected words such as 2x1:3 or 2x1:*")
-        return cls(board, tuple(wanted), *_bounds(empty, board.cells))
+            raise PuzzleError(f"no pieces are given; expected {_EXAMPLES}")
+        return cls(
+            board,
+            tuple(wanted),
+            *_bounds(empty, board.cells, f"empty {empty} is", "a number or range such as 2, 2.. or 2..4"),
+        )
+
+    def random(self, words: Iterator[int]) -> tuple[Pieces, str]:
+        """Return a random mix and a random board of it; an empty text if no board was found in some attempts."""
+        pieces: Pieces = ()
+        for _ in range(_ATTEMPTS):
+            pieces = tuple((form, least + next(words) % (most - least + 1)) for form, least, most in self.pieces)
+            empty = self.size.cells - sum(len(form.shape) * count for form, count in pieces)
+            if self.least_empty <= empty <= self.most_empty and (board := board_of(self.size, pieces, empty, words)):
+                return pieces, board
+        return pieces, ""
 
     def mixes(self) -> list[Mix]:
         """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
@@ -82,8 +151,8 @@ class Boards:
             raise PuzzleError("too many mixes; give the numbers of more pieces")
         found = []
         for counts, configurations in sorted(configurations_of(self).items()):
-            pieces = tuple((extent, count) for (extent, *_), count in zip(self.pieces, counts, strict=True))
-            empty = self.size.cells - sum(extent.cells * count for extent, count in pieces)
+            pieces = tuple((form, count) for (form, *_), count in zip(self.pieces, counts, strict=True))
+            empty = self.size.cells - sum(len(form.shape) * count for form, count in pieces)
             enough = all(count >= least for count, (_, least, _) in zip(counts, self.pieces, strict=True))
             if self.least_empty <= empty <= self.most_empty and enough and any(counts):
                 found.append(Mix(pieces, empty, configurations, board_of(self.size, pieces, empty)))
@@ -105,8 +174,8 @@ def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
         after: dict[int, NDArray[np.float64]] = {}
         for covered, ways in states.items():
             _add(after, covered >> 1, ways)
-            for kind, (extent, *_) in enumerate(boards.pieces) if not covered & 1 else ():
-                mask = sum(1 << each - cell for each in _cells(boards.size, extent, cell))
+            for kind, (form, *_) in enumerate(boards.pieces) if not covered & 1 else ():
+                mask = sum(1 << each - cell for each in form.cells(boards.size, cell))
                 if mask and not mask & covered:
                     _add(after, (covered | mask) >> 1, _one_more(ways, kind))
         states = after
@@ -128,65 +197,73 @@ def _one_more(ways: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
     return moved
 
 
-def board_of(size: Extent, pieces: tuple[tuple[Extent, int], ...], empty: int) -> str:
-    """Return the first board of these pieces in reading order, the larger ones first; empty if they do not fit."""
-    board, left = [""] * size.cells, dict(pieces)
-    order = sorted(left, key=lambda extent: (-extent.cells, extent))
-    letters = iter(LETTERS)
+def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | None = None) -> str:
+    """Return a board of these pieces; empty if they do not fit.
+
+    Without random `words` it is the first in reading order, the larger pieces first; with them any, or an empty text if
+    none is found soon.
+    """
+    board, left, steps = [""] * size.cells, dict(pieces), 0
+    order = sorted(left, key=lambda form: (-len(form.shape), form.extent, form.shape))
 
     def filled(blanks: int) -> bool:
+        nonlocal steps
+        steps += 1
         if "" not in board:
             return True
+        if words is not None and steps > _STEPS:
+            return False
         cell = board.index("")
-        for extent in order:
-            cells = _cells(size, extent, cell) if left[extent] else []
-            if cells and not any(board[each] for each in cells):
-                left[extent] -= 1
-                for each in cells:
-                    board[each] = ANYTHING + str(cell)
-                if filled(blanks):
-                    return True
-                left[extent] += 1
-                for each in cells:
-                    board[each] = ""
-        if blanks:
-            board[cell] = EMPTY
-            if filled(blanks - 1):
+        for form in [*order, None] if words is None else _shuffled(left, blanks, words):
+            cells = ([cell] if blanks else []) if form is None else form.cells(size, cell) if left[form] else []
+            if not cells or any(board[each] for each in cells):
+                continue
+            if form is not None:
+                left[form] -= 1
+            for each in cells:
+                board[each] = EMPTY if form is None else ANYTHING + str(cell)
+            if filled(blanks - (form is None)):
                 return True
-            board[cell] = ""
+            if form is not None:
+                left[form] += 1
+            for each in cells:
+                board[each] = ""
         return False
 
     if not filled(empty):
         return ""
+    letters = iter(LETTERS)
     named = {mark: EMPTY if mark == EMPTY else next(letters) for mark in dict.fromkeys(board)}
     text = "".join(named[mark] for mark in board)
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
 
 
-def goal_of(size: Extent, mix: Mix, goal: str) -> str:
+def _shuffled(left: dict[Form, int], blanks: int, words: Iterator[int]) -> list[Form | None]:
+    """Return the pieces that are left, and ``None`` for a blank, in random order, the frequent rather first."""
+    bag = [form for form, count in left.items() for _ in range(count)] + [None] * blanks
+    for place in range(len(bag) - 1, 0, -1):
+        other = next(words) % (place + 1)
+        bag[place], bag[other] = bag[other], bag[place]
+    return list(dict.fromkeys(bag))
+
+
+def goal_of(size: Extent, pieces: Pieces, goal: str) -> str:
     """Return ``2x2@4,2``, a piece at row 4, column 2, as a goal board of a mix; empty if the mix has no such piece.
 
     `PuzzleError` for a malformed text, or a place where the piece does not fit.
     """
-    match = re.fullmatch(r"(\d+x\d+)@(\d+),(\d+)", goal)
+    match = re.fullmatch(r"(\d+x\d+|[x./]+)@(\d+),(\d+)", goal)
     if not match:
         raise PuzzleError(f"goal {goal} is malformed; expected PIECE@ROW,COLUMN, such as 2x2@4,2")
-    extent, row, column = _extent(match[1], "goal", "2x2@4,2"), int(match[2]) - 1, int(match[3]) - 1
-    cells = _cells(size, extent, row * size.width + column) if column < size.width and row < size.height else []
-    if not cells or min(row, column) < 0:
+    form, row, column = Form.parse(match[1], f"goal {goal}"), int(match[2]) - 1, int(match[3]) - 1
+    first = row * size.width + column + form.shape[0][1]
+    cells = form.cells(size, first) if 0 <= column < size.width and 0 <= row < size.height else []
+    if not cells or column + form.extent.width > size.width:
         raise PuzzleError(f"goal {goal} does not fit on a board of {size}")
-    if not dict(mix.pieces).get(extent):
+    if not dict(pieces).get(form):
         return ""
     text = "".join("A" if cell in cells else ANYTHING for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
-
-
-def _cells(size: Extent, extent: Extent, first: int) -> list[int]:
-    """Return the cells of a piece whose upper left cell is `first`; empty if it does not fit."""
-    row, column = divmod(first, size.width)
-    if row + extent.height > size.height or column + extent.width > size.width:
-        return []
-    return [first + down * size.width + right for down in range(extent.height) for right in range(extent.width)]
 
 
 def _extent(text: str, what: str, example: str) -> Extent:
@@ -196,8 +273,8 @@ def _extent(text: str, what: str, example: str) -> Extent:
     return Extent(int(match[1]), int(match[2]))
 
 
-def _bounds(text: str, most: int) -> tuple[int, int]:
+def _bounds(text: str, most: int, what: str, expected: str) -> tuple[int, int]:
     match = re.fullmatch(r"\s*(\d{1,2})\s*(\.\.\s*(\d{1,2})?\s*)?", text)
     if not match or (match[3] and int(match[3]) < int(match[1])):
-        raise PuzzleError(f"empty {text} is malformed; expected a number or range such as 2, 2.. or 2..4")
+        raise PuzzleError(f"{what} malformed; expected {expected}")
     return int(match[1]), int(match[3]) if match[3] else most if match[2] else int(match[1])

@@ -54,7 +54,6 @@ class Board:
         return [str(self.size), *self.frame, *self.rows]
 
     def text(self) -> str:
-        """Its text in one line, joined by ``/``."""
         return "/".join(self.lines())
 
 

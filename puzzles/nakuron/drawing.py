@@ -5,14 +5,14 @@ from itertools import groupby
 
 from hakoiri.puzzles.nakuron.board import EMPTY, SIDES, WALL, Board, tilt
 from hakoiri.puzzles.pictures.colours import ink
-from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle, Shape, Span
+from hakoiri.puzzles.pictures.shapes import EDGE, PAPER, Circle, Label, Part, Picture, Rectangle, Shape, Span
 
 _Cell = tuple[int, int]
 #: The name of the ball on a cell.
 _Names = dict[_Cell, str]
 
 #: By digit: nothing, red, yellow, green, blue, a wall.
-COLOURS = ("#f4f1ea", "#d55e00", "#f0e442", "#009e73", "#0072b2", "#4a4a4a")
+COLOURS = (PAPER, "#d55e00", "#f0e442", "#009e73", "#0072b2", EDGE)
 #: Boards of up to so many cells a side, frame included, get round balls with numbers; others a square for each cell.
 _ROUND_BALLS = 40
 _CELL, _LARGE_BOARD = 32, 1000

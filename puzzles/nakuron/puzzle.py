@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.capabilities import Arena, Filmed, Scored, ScoredMoves, Scores
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.jit import jit
@@ -31,6 +30,7 @@ from hakoiri.puzzles.nakuron.bound import tilt_cells, upper_bound
 from hakoiri.puzzles.nakuron.drawing import draw_boards
 from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.scored import Arena, Filmed, Scored, ScoredMoves, Scores
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13
@@ -57,6 +57,7 @@ class Nakuron(Scored):
 
     name = "nakuron"
     summary = "balls rolled out of a box through holes of their colour"
+    goal_summary = "no ball left in the box"
     undirected = False
     mover = "planes"
     games = ("cycle", "random", "greedy", "two-step", "sample")
@@ -85,8 +86,6 @@ class Nakuron(Scored):
     def start_text(self) -> str:
         return Board(self.rows_of(self.start), self.board.frame).text()
 
-    # Keys
-
     def pack(self, rows: tuple[str, ...]) -> Key:
         """The key of a board's rows."""
         cells, key = "".join(rows), 0
@@ -110,8 +109,6 @@ class Nakuron(Scored):
 
     def pictures(self, path: list[Key]) -> list[Picture]:
         return list(draw_boards(Board(self.rows_of(key), self.board.frame) for key in path))
-
-    # The contract
 
     def successors(self, key: Key) -> list[Key]:
         rows = self.rows_of(key)

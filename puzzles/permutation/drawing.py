@@ -4,7 +4,19 @@ import math
 from collections.abc import Sequence
 
 from hakoiri.puzzles.pictures.colours import ink, scale
-from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Circle, Label, Part, Picture, Rectangle, Shape, Span
+from hakoiri.puzzles.pictures.shapes import (
+    BED,
+    EDGE,
+    GROUND,
+    PAPER,
+    Circle,
+    Label,
+    Part,
+    Picture,
+    Rectangle,
+    Shape,
+    Span,
+)
 
 _CELL, _GAP, _RADIUS, _SIZE = 48, 2, 6, 20
 _PANCAKE, _NARROWEST, _WIDER, _BURNT = 22, 40, 18, "#4b2e1a"
@@ -25,7 +37,7 @@ def draw_tiles(text: str) -> Picture:
                 box = Rectangle(_GAP, _GAP, _CELL - 2 * _GAP, _CELL - 2 * _GAP, fill, _RADIUS)
                 label = Label(_CELL / 2, _CELL / 2, str(int(letter, 16)), _SIZE, ink(fill))
                 parts.append(Part(letter, (box, label), column * _CELL, row * _CELL))
-    return Picture(width, height, tuple(parts), tuple(spans))
+    return Picture(width, height, tuple(parts), tuple(spans), boxed=True)
 
 
 def _tile_colour(letter: str, count: int) -> str:
@@ -66,8 +78,8 @@ def _draw_ring(ring: Sequence[int], turnstile: int) -> Picture:
     radius = max(_APART / math.sin(math.pi / count), 2.2 * _TOKEN)
     middle = radius + _TOKEN + 3
     parts = [
-        Part("ring", (Circle(middle, middle, radius + _TOKEN + 2, "#d9d4c9", EDGE),)),
-        Part("inside", (Circle(middle, middle, radius - _TOKEN - 2, "#ffffff", EDGE),)),
+        Part("ring", (Circle(middle, middle, radius + _TOKEN + 2, BED, EDGE),)),
+        Part("inside", (Circle(middle, middle, radius - _TOKEN - 2, PAPER, EDGE),)),
         Part("turnstile", (Label(middle, middle, f"k = {turnstile}", 11, EDGE),)),
     ]
     for place, token in enumerate(ring):

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Number, Numbered
+from hakoiri.puzzles.contract import Expansion, Numbered
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
+from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.permutation.drawing import draw_stack
 from hakoiri.puzzles.pictures.shapes import Picture
 

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Sized, SizedMember
-from hakoiri.puzzles.contract import Choice, Expansion, Matching, Number, Numbered, Orbits
+from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Orbits
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.permutations import digits_of, number_of, order_of
+from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.permutation.drawing import draw_tiles
 from hakoiri.puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
 from hakoiri.puzzles.pictures.shapes import Picture

@@ -4,8 +4,9 @@ A cell is row * columns + column.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from hakoiri.puzzles.pictures.colours import apart, ink
+from hakoiri.puzzles.pictures.colours import GOAL, ink
 from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Label, Line, Part, Picture, Rectangle, Shape, Span
 
 #: The cells of a piece, and those of all pieces by their letters.
@@ -14,10 +15,26 @@ Lettered = dict[str, Covered]
 
 _CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
 _EMPTY, _WALL = ".", "#"
+#: The distance of an outline from the middle of a cell, in cells, and the width of an exit.
+_INSET, _EXIT = 0.44, 6
 
 
-def followed(first: str, boards: Sequence[Mapping[Covered, int]]) -> list[Lettered]:
-    """The pieces of each board of a path by the letters that they have on its `first` board, given as text.
+class Scene(NamedTuple):
+    """A board without its pieces, and what is drawn of a piece on every board, by its letter: colour and axis.
+
+    An axis is ``row``, ``column`` or empty. `targets` are the places in the goal, each with the axis of its piece.
+    """
+
+    rows: int
+    columns: int
+    walls: Collection[int]
+    colours: Mapping[str, str]
+    axes: Mapping[str, str]
+    targets: Sequence[tuple[Covered, str]] = ()
+
+
+def followed(first: Mapping[tuple[Covered, int], str], boards: Sequence[Mapping[Covered, int]]) -> list[Lettered]:
+    """The pieces of each board of a path by the letters that they have on its `first` board, by their cells and kind.
 
     A board says of which kind the piece on some cells is. A move takes one piece from its cells to others; if more
     have changed, pieces of one kind keep their order.
@@ -26,9 +43,7 @@ def followed(first: str, boards: Sequence[Mapping[Covered, int]]) -> list[Letter
     def order(piece: tuple[Covered, int]) -> tuple[int, int]:
         return piece[1], min(piece[0])
 
-    text = first.replace("/", "")
-    known = {(cells, kind): text[min(cells)] for cells, kind in boards[0].items()}
-    found = []
+    known, found = dict(first), []
     for board in boards:
         there = set(board.items())
         left, come = sorted(known.keys() - there, key=order), sorted(there - known.keys(), key=order)
@@ -45,75 +60,82 @@ def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int]
     return "/".join(text[begin : begin + columns] for begin in range(0, cells, columns))
 
 
-def block_pictures(
-    boards: Sequence[Lettered],
-    rows: int,
-    columns: int,
-    walls: Collection[int] = (),
-    lying: Collection[str] = (),
-    upright: Collection[str] = (),
-) -> list[Picture]:
-    """The boards of a path; no two pieces that touch on any of them have the same colour.
-
-    Pieces that move along their row are `lying`, along their column `upright`: a line across each end shows that.
-    """
-    colours = apart(sorted(boards[0]), _neighbours(boards, columns))
-    pictures = [_picture(board, colours, rows, columns, walls) for board in boards]
-    ends = dict.fromkeys(lying, False) | dict.fromkeys(upright, True)
-    return [
-        picture._replace(parts=tuple(_with_ends(part, ends) for part in picture.parts)) if ends else picture
-        for picture in pictures
-    ]
+def block_pictures(boards: Sequence[Lettered], scene: Scene) -> list[Picture]:
+    """The boards of a path; a line across each end of a piece shows the axis that it moves along."""
+    ground = Part("ground", tuple(_ground(scene)))
+    return [_picture(board, scene, ground) for board in boards]
 
 
-def _with_ends(part: Part, ends: Mapping[str, bool]) -> Part:
-    """A rectangular piece with a line across each of its ends, if it is among those that have any."""
-    body, *others = part.shapes
-    if part.name not in ends or not isinstance(body, Rectangle) or any(isinstance(each, Rectangle) for each in others):
-        return part
-    upright, first, last = ends[part.name], _GAP + _RADIUS, _GAP - _RADIUS
-    length, width = (body.height, body.width) if upright else (body.width, body.height)
-    lines = [
-        Line(first, at, last + width, at, EDGE, 2) if upright else Line(at, first, at, last + width, EDGE, 2)
-        for at in (_GAP + _CELL / 4, _GAP + length - _CELL / 4)
-    ]
-    return part._replace(shapes=(body, *lines, *others))
+def _picture(board: Lettered, scene: Scene, ground: Part) -> Picture:
+    parts = [_part(letter, board[letter], scene) for letter in sorted(board)]
+    text = board_text(board, scene.rows * scene.columns, scene.columns, scene.walls).replace("/", "")
+    places = {cell for cells, _ in scene.targets for cell in cells}
+    fills = [scene.colours.get(letter, GOAL if cell in places else "") for cell, letter in enumerate(text)]
+    spans = tuple(map(Span, text, fills))
+    rows = tuple(spans[begin : begin + scene.columns] for begin in range(0, len(spans), scene.columns))
+    return Picture(scene.columns * _CELL, scene.rows * _CELL, (ground, *parts), rows, boxed=True)
 
 
-def _neighbours(boards: Sequence[Lettered], columns: int) -> dict[str, set[str]]:
-    """Return the pieces that share an edge with each piece on some board."""
-    found: dict[str, set[str]] = {letter: set() for letter in boards[0]}
-    for board in boards:
-        of_cell = {cell: letter for letter, piece in board.items() for cell in piece}
-        for cell, letter in of_cell.items():
-            right = cell + 1 if (cell + 1) % columns else -1
-            for other in (of_cell.get(right, letter), of_cell.get(cell + columns, letter)):
-                if other != letter:
-                    found[letter].add(other)
-                    found[other].add(letter)
+def _ground(scene: Scene) -> list[Shape]:
+    """The board, its walls, and the goal: its places in outline, and an exit where a place has one side at the edge."""
+    columns, board = scene.columns, _box(0, 0, scene.rows, scene.columns, GROUND, _RADIUS, 0)
+    found: list[Shape] = [board._replace(edge=EDGE)]
+    found += (_box(*divmod(cell, columns), 1, 1, EDGE, 0, 0) for cell in sorted(scene.walls))
+    for cells, axis in scene.targets:
+        places = sorted(divmod(cell, columns) for cell in cells)
+        found += _outline(places)
+        found += _exit(places, axis, scene) if len(scene.targets) == 1 else []
     return found
 
 
-def _picture(board: Lettered, colours: Mapping[str, str], rows: int, columns: int, walls: Collection[int]) -> Picture:
-    width, height = columns * _CELL, rows * _CELL
-    ground: list[Shape] = [Rectangle(0, 0, width, height, GROUND, _RADIUS, EDGE)]
-    ground += [Rectangle(cell % columns * _CELL, cell // columns * _CELL, _CELL, _CELL, EDGE) for cell in sorted(walls)]
-    parts = [_part(letter, board[letter], colours[letter], columns) for letter in sorted(board)]
-    text = board_text(board, rows * columns, columns, walls)
-    spans = (tuple(Span(letter, colours.get(letter, "")) for letter in row) for row in text.split("/"))
-    return Picture(width, height, (Part("ground", tuple(ground)), *parts), tuple(spans))
+def _outline(places: Sequence[tuple[int, int]]) -> list[Line]:
+    """Lines along the edges of a shape, just inside it."""
+    found = []
+    for row, column in places:
+        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            if (row + down, column + right) in places:
+                continue
+            y, x = (row + 0.5 + down * _INSET) * _CELL, (column + 0.5 + right * _INSET) * _CELL
+            reach_x, reach_y = _INSET * _CELL * abs(down), _INSET * _CELL * abs(right)
+            found.append(Line(x - reach_x, y - reach_y, x + reach_x, y + reach_y, GOAL, 2))
+    return found
 
 
-def _part(letter: str, piece: Covered, colour: str, columns: int) -> Part:
+def _exit(places: Sequence[tuple[int, int]], axis: str, scene: Scene) -> list[Line]:
+    """A thick line where a piece in its place in the goal would leave the board, if that can be but one side."""
+    rows, columns = {row for row, _ in places}, {column for _, column in places}
+    top, left, bottom, right = (edge * _CELL for edge in (min(rows), min(columns), max(rows) + 1, max(columns) + 1))
+    width, height = scene.columns * _CELL, scene.rows * _CELL
+    across = [x for x in (left, right) if x in (0, width) and axis != "column"]
+    along = [y for y in (top, bottom) if y in (0, height) and axis != "row"]
+    if len(across) + len(along) != 1:
+        return []
+    if across:
+        return [Line(across[0], top, across[0], bottom, GOAL, _EXIT)]
+    return [Line(left, along[0], right, along[0], GOAL, _EXIT)]
+
+
+def _part(letter: str, piece: Covered, scene: Scene) -> Part:
     """A piece: one rectangle if it is one, else a rectangle for each cell and bridges between them."""
+    columns, colour, axis = scene.columns, scene.colours[letter], scene.axes[letter]
     top, left = min(piece) // columns, min(cell % columns for cell in piece)
     places = sorted((cell // columns - top, cell % columns - left) for cell in piece)
     down, across = places[-1][0] + 1, 1 + max(column for _, column in places)
     whole = len(places) == down * across
     row, column = ((down - 1) / 2, (across - 1) / 2) if whole else places[0]
     label = Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, letter, _LETTER, ink(colour))
-    shapes = [_box(0, 0, down, across, colour, _RADIUS)] if whole else _bent(places, colour)
+    shapes: list[Shape] = [_box(0, 0, down, across, colour, _RADIUS)] if whole else [*_bent(places, colour)]
+    if whole and axis:
+        shapes += _ends(down * _CELL, across * _CELL, axis == "column")
     return Part(letter, (*shapes, label), left * _CELL, top * _CELL)
+
+
+def _ends(height: float, width: float, upright: bool) -> list[Line]:
+    """A line across each end of a rectangle."""
+    length, across = (height, width) if upright else (width, height)
+    first, last = _GAP + _RADIUS, across - _GAP - _RADIUS
+    ends = (_GAP + _CELL / 4, length - _GAP - _CELL / 4)
+    return [Line(first, at, last, at, EDGE, 2) if upright else Line(at, first, at, last, EDGE, 2) for at in ends]
 
 
 def _bent(places: Sequence[tuple[int, int]], colour: str) -> list[Rectangle]:
@@ -130,6 +152,8 @@ def _bent(places: Sequence[tuple[int, int]], colour: str) -> list[Rectangle]:
     return boxes
 
 
-def _box(row: float, column: float, down: float, across: float, colour: str, radius: float = 0) -> Rectangle:
-    width, height = across * _CELL - 2 * _GAP, down * _CELL - 2 * _GAP
-    return Rectangle(column * _CELL + _GAP, row * _CELL + _GAP, width, height, colour, radius)
+def _box(
+    row: float, column: float, down: float, across: float, colour: str, radius: float = 0, gap: float = _GAP
+) -> Rectangle:
+    width, height = across * _CELL - 2 * gap, down * _CELL - 2 * gap
+    return Rectangle(column * _CELL + gap, row * _CELL + gap, width, height, colour, radius)

@@ -2,6 +2,7 @@
 
 import colorsys
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from hakoiri.puzzles.pictures.shapes import INK
 
@@ -10,6 +11,9 @@ DISTINCT = (
     "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2",
     "#b3de69", "#7b4ba0", "#f4c9a8", "#7f4a21", "#bdbdbd", "#a6dcd8", "#5e6b73",
 )  # fmt: skip
+#: The goal's places and pieces have the first; kinds of pieces, told apart by their shapes too, have the others.
+GOAL = "#e68d74"
+_KINDS = ("#e3c27f", "#9cc2b2", "#a9bcd8", "#c9b3d8", "#dba9b2", "#c8c2b2")
 #: Points of viridis, which grows lighter evenly (van der Walt and Smith, 2015); without its darkest end.
 _SCALE = ("#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 _WHITE = "#ffffff"
@@ -25,6 +29,11 @@ def distinct(number: int) -> str:
     return _text(colorsys.hls_to_rgb(number * _GOLDEN % 1, lightness, 0.5))
 
 
+def of_kind(number: int) -> str:
+    """The colour of a kind of pieces."""
+    return _KINDS[number] if number < len(_KINDS) else distinct(number - len(_KINDS))
+
+
 def scale(number: int, count: int) -> str:
     """The colour of `number` of 0 to `count` - 1, from dark to light."""
     place = number / max(count - 1, 1) * (len(_SCALE) - 1)
@@ -34,6 +43,7 @@ def scale(number: int, count: int) -> str:
     return _text(tuple(one + share * (other - one) for one, other in zip(low, high, strict=True)))
 
 
+@cache
 def ink(fill: str) -> str:
     """Return black or white, whichever has more contrast with this ground (contrast as WCAG 2 defines it)."""
     light = luminance(fill)

@@ -6,8 +6,10 @@ the same too, it has only been moved, and a film may let it glide.
 
 from typing import NamedTuple
 
-#: Colours of text on a part, of lines, and of empty ground.
-INK, EDGE, GROUND = "#1b1b1b", "#4a4a4a", "#efebe3"
+#: Colours of text on a part, of lines, and of empty ground; of what cells are set in, of blank paper, and of cards.
+INK, EDGE, GROUND, BED, PAPER, CARD = "#1b1b1b", "#4a4a4a", "#efebe3", "#d9d4c9", "#fcfbf8", "#fefefe"
+#: The names of colours that a viewer with a dark background replaces by its own.
+SURFACES = {EDGE: "edge", GROUND: "ground", BED: "bed", PAPER: "paper", CARD: "card"}
 
 
 class Rectangle(NamedTuple):
@@ -83,10 +85,12 @@ class Span(NamedTuple):
 class Picture(NamedTuple):
     """Parts in the order in which they are drawn, the ground first; nothing reaches beyond `width` and `height`.
 
-    `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration.
+    `rows` is the picture on a terminal. A picture that has none looks there like the text of its configuration. If
+    `boxed`, each row has a span for each cell, and a terminal with room draws a line around equal letters.
     """
 
     width: float
     height: float
     parts: tuple[Part, ...]
     rows: tuple[tuple[Span, ...], ...] = ()
+    boxed: bool = False

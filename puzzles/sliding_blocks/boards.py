@@ -2,13 +2,11 @@
 
 A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones.
 
-Canonical letters are given in reading order: the piece met first is A, the next B, and so on. On input any letter may
-name any piece; equal letters are one piece. In goals ``*`` stands for a cell that may hold anything.
+Pieces have the letters of the start as it was typed. On input any letter may name any piece; equal letters are one
+piece. In goals ``*`` stands for a cell that may hold anything.
 """
 
-from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
-from types import MappingProxyType
 from typing import NamedTuple
 
 from hakoiri.puzzles.errors import ConfigurationError
@@ -138,26 +136,27 @@ def _check_connected(letter: str, cells: list[Cell], rows: int, columns: int) ->
         raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}")
 
 
-def render_cells(
-    pieces: Iterable[Collection[Cell]],
-    rows: int,
-    columns: int,
-    marks: Mapping[str, Iterable[Cell]] = MappingProxyType({}),
-    background: str = EMPTY,
-) -> str:
-    """The canonical text of a board with pieces of any shape, further `marks`, and `background` everywhere else.
+def images_of(text: str) -> list[str]:
+    """Return the images of a board, of rows, by the symmetries of its rectangle, the board itself first.
 
-    No piece gets a letter that is among the marks.
+    Their pieces are lettered in reading order.
     """
-    board = [background] * (rows * columns)
-    for mark, cells in marks.items():
-        for cell in cells:
-            board[cell] = mark
-    free = (letter for letter in LETTERS if letter not in marks)
-    for letter, piece in zip(free, sorted(pieces, key=min), strict=False):
-        for cell in piece:
-            board[cell] = letter
-    return "/".join("".join(board[row * columns : (row + 1) * columns]) for row in range(rows))
+    rows = text.split("/")
+    turned = [rows, ["".join(column) for column in zip(*rows, strict=True)]] if len(rows) == len(rows[0]) else [rows]
+    flipped = [each[::step] for each in turned for step in (1, -1)]
+    return [_lettered([row[::step] for row in each]) for each in flipped for step in (1, -1)]
+
+
+def least_image(text: str, goal: str) -> str:
+    """Return the least image of a board by the symmetries that keep its goal: one text for each symmetry class."""
+    goals = images_of(goal)
+    return min(image for image, other in zip(images_of(text), goals, strict=True) if other == goals[0])
+
+
+def _lettered(rows: list[str]) -> str:
+    text, free = "/".join(rows), iter(LETTERS)
+    names = {mark: next(free) for mark in dict.fromkeys(text) if mark in LETTERS}
+    return "".join(names.get(mark, mark) for mark in text)
 
 
 def describe_steps(path: list[tuple[int, int]]) -> str:

@@ -11,13 +11,15 @@ is left. From the highest bit:
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from hakoiri.puzzles.contract import Choice, Expansion, Matching
+from hakoiri.puzzles.contract import Expansion, Matching
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import U32, Key, Keys, Mask
+from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
 from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     COLUMNS,
@@ -32,13 +34,14 @@ from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     mirror_keys,
 )
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
-from hakoiri.puzzles.sliding_blocks.wishes import goal_board
+from hakoiri.puzzles.sliding_blocks.wishes import Wishes, goal_board
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")
 _WANTED = {"2x2": 1, "horizontal 1x2": 1, "vertical 2x1": 4, "1x1": 4}
 _SHAPE_NAMES = tuple(_WANTED)
 _GOAL_PLACE = PLACES[0].index((3, 1))
+_USUAL_GOAL = Wishes({PlacedPiece(0, (3, 1))})
 
 _PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
 _PIECES = PieceSet(parse_board(USUAL_START))
@@ -64,8 +67,19 @@ class Klotski(Blocks):
     most_successors = 10
     has_mirrors = True
 
+    def prepare(self, start: str | None) -> None:
+        if start is not None and not start.lower().startswith("0x"):
+            self.parse_text(start)
+            self.pieces = PieceSet(parse_board(start))
+
     def usual_start(self) -> Key:
         return self.parse_text(USUAL_START)
+
+    @cached_property
+    def wishes(self) -> Wishes:  # type: ignore[override]
+        """The usual goal, or the one that the user has chosen (`puzzles.goals`)."""
+        chosen = self.parameters.get("goal")
+        return _USUAL_GOAL if chosen is None else goal_board(self.pieces, chosen.replace("?", ANYTHING))
 
     def is_goal(self, keys: Keys) -> Mask:
         """The daughter stands in the middle of the two bottom rows."""

@@ -1,6 +1,6 @@
 """The pieces of a sliding board: their shapes and places, their keys, and their moves by the reference rules."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import Key
-from hakoiri.puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
+from hakoiri.puzzles.pictures.blocks import Lettered, Scene, block_pictures, board_text, followed
+from hakoiri.puzzles.pictures.colours import GOAL, of_kind
 from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.sliding_blocks.boards import EMPTY, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
+from hakoiri.puzzles.sliding_blocks.boards import Cells, ParsedBoard, describe_steps
 from hakoiri.puzzles.sliding_blocks.sequences import number_of, sequence_of
 from hakoiri.puzzles.sliding_blocks.shapes import (
     COLUMN,
     DIRECTIONS,
-    ROW,
     Axes,
     Corner,
     Shape,
@@ -30,18 +30,21 @@ from hakoiri.puzzles.sliding_blocks.shapes import (
 _BLANK: Shape = ((0, 0),)
 #: The value for no kind.
 NO_KIND = -1
+#: The most pieces of a goal that are named, and drawn in the colour of goals; a goal of more is shown as a board.
+_MOST_SAID = 3
 
 
 class Kind(NamedTuple):
     """Interchangeable pieces, or the blanks: their shape, how many there are, and what they cover by corner.
 
-    Pieces of a kind that has `letters` are distinct from all others, and have these letters on every board. All may be
-    bound to an `axis`.
+    Pieces of a kind that has `letters` are distinct from all others. All may be bound to an `axis`. `typed` are the
+    letters of the pieces on the board of the start, in the order of `PieceSet.lettered`.
     """
 
     shape: Shape
     letters: str
     axis: str
+    typed: str
     total: int
     places: dict[Corner, Cells]
 
@@ -69,13 +72,16 @@ class PieceSet:
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
         shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
         self._named = letters_kept(shapes, distinct, axes)
-        totals = Counter((shape, self._named.get(letter, "")) for letter, shape in shapes.items())
-        order = sorted(totals, key=lambda kind: (-len(kind[0]), kind))
-        self.kinds = [
-            Kind(shape, letters, axes.of(shape, letters[:1]), totals[shape, letters], self._places(shape))
-            for shape, letters in order
-        ]
-        self.kinds.append(Kind(_BLANK, "", "", len(board.blanks), self._places(_BLANK)))
+        alike: dict[tuple[Shape, str], list[str]] = {}
+        for letter, shape in shapes.items():
+            alike.setdefault((shape, self._named.get(letter, "")), []).append(letter)
+        order = sorted(alike, key=lambda kind: (-len(kind[0]), kind))
+        self.kinds = []
+        for shape, letters in order:
+            axis, typed = axes.of(shape, letters[:1]), alike[shape, letters]
+            typed.sort(key=lambda letter: _along_axis(axis, self._corner(board.pieces[letter])))
+            self.kinds.append(Kind(shape, letters, axis, "".join(typed), len(typed), self._places(shape)))
+        self.kinds.append(Kind(_BLANK, "", "", "", len(board.blanks), self._places(_BLANK)))
         self.blank, self.counts = len(order), tuple(kind.total for kind in self.kinds)
         self._numbers = {kind: number for number, kind in enumerate(order)}
         self.letters = frozenset(self._named)
@@ -98,8 +104,6 @@ class PieceSet:
         }
         return {corner: cells for corner, cells in places.items() if cells <= self.free}
 
-    # Kinds
-
     def kind_of(self, cells: Cells, letter: str) -> int:
         """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none.
 
@@ -116,8 +120,10 @@ class PieceSet:
                 raise ConfigurationError(f"piece {letter} is distinct, and its shape is not {shape}")
             besides = f", apart from the distinct pieces {','.join(others)}" if others else ""
             raise ConfigurationError(f"no piece of the board has the shape of {letter}, {shape}{besides}")
-        top = min(cell // self.columns for cell in cells)
-        return PlacedPiece(kind, (top, min(cell % self.columns for cell in cells)))
+        return PlacedPiece(kind, self._corner(cells))
+
+    def _corner(self, cells: Cells) -> Corner:
+        return min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)
 
     def cells(self, piece: PlacedPiece) -> Cells:
         return self._cells[piece]
@@ -132,8 +138,6 @@ class PieceSet:
             return f"{total} empty cell{plural}"
         named = f" {letters}" if (letters := self.kinds[kind].letters) else ""
         return f"{total} piece{plural}{named} of {shape_name(self.kinds[kind].shape)}"
-
-    # Keys
 
     def unpack(self, key: Key) -> list[PlacedPiece]:
         """The pieces in the order of their first cells."""
@@ -153,14 +157,18 @@ class PieceSet:
         begins |= dict.fromkeys(self.free - covered, self.blank)
         return number_of([begins[cell] for cell in sorted(begins)], self.counts)
 
-    def text(self, pieces: Iterable[PlacedPiece], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
-        """The canonical text of a board with these pieces: distinct ones under their own letters."""
-        free = {number: iter(kind.letters) for number, kind in enumerate(self.kinds)}
-        ordered = sorted(pieces, key=lambda piece: min(self.cells(piece)))
-        called = {next(free[piece.kind]): self.cells(piece) for piece in ordered if self.kinds[piece.kind].letters}
-        others = [self.cells(piece) for piece in ordered if not self.kinds[piece.kind].letters]
-        marks = {WALL: self.walls, **dict.fromkeys(self.letters, ()), **called, **marks}
-        return render_cells(others, self.rows, self.columns, marks, background)
+    def lettered(self, pieces: Iterable[PlacedPiece]) -> dict[str, PlacedPiece]:
+        """The pieces by the letters of the start: those of a kind in reading order, on columns column by column.
+
+        So pieces that are bound to an axis, which cannot pass each other, keep their letters on every board.
+        """
+        letters = [iter(kind.typed) for kind in self.kinds]
+        ordered = sorted(pieces, key=lambda piece: _along_axis(self.kinds[piece.kind].axis, piece.corner))
+        return {next(letters[piece.kind]): piece for piece in ordered}
+
+    def text(self, marks: Lettered) -> str:
+        """The text of a board with these letters and marks on their cells."""
+        return board_text(marks, self.rows * self.columns, self.columns, self.walls)
 
     def blanks(self, pieces: Iterable[PlacedPiece]) -> Cells:
         """The cells that these pieces leave empty."""
@@ -173,11 +181,13 @@ class PieceSet:
         taken = [cell for piece in pieces for cell in self._cells[piece]]
         return len(taken) == len(set(taken))
 
-    # Moves
-
     def on_one_line(self, piece: PlacedPiece, other: PlacedPiece) -> bool:
         """Return whether two pieces are of one kind, and the axis lets one reach the other's place."""
         return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
+
+    def able(self, wish: PlacedPiece, pieces: Iterable[PlacedPiece]) -> str:
+        """Return the letters of those of all pieces that may get to a place, as far as their axis lets them."""
+        return "".join(letter for letter, piece in self.lettered(pieces).items() if self.on_one_line(piece, wish))
 
     def slides(self, piece: PlacedPiece, free: Cells, longest: int) -> list[PlacedPiece]:
         """Return the places of `piece` after up to `longest` steps in one direction; `free` cells include its own."""
@@ -220,6 +230,11 @@ class PieceSet:
         return there if there in self._cells and not bound else None
 
 
+def _along_axis(axis: str, corner: Corner) -> Corner:
+    """Return the key that sorts corners of pieces: by rows, on columns by columns."""
+    return corner if axis != COLUMN else corner[::-1]
+
+
 class Blocks(Puzzle):
     """The base of puzzles of sliding blocks: boards as text, and moves by the reference rules.
 
@@ -228,6 +243,8 @@ class Blocks(Puzzle):
 
     undirected = paired = True
     pieces: PieceSet
+    #: Pieces and blanks that must be in their places; empty without a goal.
+    wishes: frozenset[PlacedPiece]
 
     def unpack(self, key: Key) -> list[PlacedPiece]:
         return self.pieces.unpack(key)
@@ -254,7 +271,8 @@ class Blocks(Puzzle):
         return self.pieces.slides(piece, free, longest)
 
     def render(self, key: Key) -> str:
-        return self.pieces.text(self.unpack(key), {})
+        board = self.pieces
+        return board.text({letter: board.cells(piece) for letter, piece in board.lettered(self.unpack(key)).items()})
 
     def describe_move(self, before: Key, after: Key) -> str:
         """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
@@ -263,8 +281,7 @@ class Blocks(Puzzle):
     def describe_moves(self, path: list[Key]) -> list[str]:
         """The moves by the letters of the first board."""
         boards = [set(self.unpack(key)) for key in path]
-        text = self.pieces.text(boards[0], {}).replace("/", "")
-        letters = {piece: text[min(self.pieces.cells(piece))] for piece in boards[0]}
+        letters = {piece: letter for letter, piece in self.pieces.lettered(boards[0]).items()}
         moves = []
         for standing, later in pairwise(boards):
             (moved,), (target,) = standing - later, later - standing
@@ -274,24 +291,49 @@ class Blocks(Puzzle):
         return moves
 
     def render_path(self, path: list[Key]) -> list[str]:
-        board = self.pieces
-        return [
-            board_text(each, board.rows * board.columns, board.columns, board.walls) for each in self._followed(path)
-        ]
+        return [self.pieces.text(board) for board in self._followed(path)]
+
+    def goal_text(self) -> str:
+        """The letters of each piece of the goal and its place; if they are many, the goal as a board."""
+        aims = self._aims()
+        if len(aims) > _MOST_SAID:
+            return self.parameters["goal"]
+        said = []
+        for wish, letters in aims.items():
+            row, column = wish.corner
+            named = f"{'any of ' if len(letters) > 1 else ''}{' '.join(letters)}"
+            shape = shape_name(self.pieces.kinds[wish.kind].shape)
+            said.append(f"{named} ({shape}) at row {row + 1} column {column + 1}")
+        return ", ".join(said)
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        board, boards = self.pieces, self._followed(path)
-        axes = {board.cells(piece): board.kinds[piece.kind].axis for piece in self.unpack(path[0])}
-        lying, upright = (
-            [letter for letter, cells in boards[0].items() if axes[cells] == axis] for axis in (ROW, COLUMN)
-        )
-        return block_pictures(boards, board.rows, board.columns, board.walls, lying, upright)
+        """The boards; pieces of a kind have one colour, those that the goal means have their own."""
+        board, first = self.pieces, self.pieces.lettered(self.unpack(path[0]))
+        aims = self._aims()
+        colours = {letter: of_kind(piece.kind) for letter, piece in first.items()}
+        if len(aims) <= _MOST_SAID:
+            colours |= dict.fromkeys("".join(aims.values()), GOAL)
+        axes = {letter: board.kinds[piece.kind].axis for letter, piece in first.items()}
+        targets = [(board.cells(wish), board.kinds[wish.kind].axis) for wish in aims]
+        scene = Scene(board.rows, board.columns, board.walls, colours, axes, targets)
+        return block_pictures(self._followed(path), scene)
 
     def alike(self, key: Key) -> Mapping[str, int]:
-        kinds = {self.pieces.cells(piece): piece.kind for piece in self.unpack(key)}
-        return {letter: kinds[cells] for letter, cells in self._followed([key])[0].items()}
+        pieces = self.pieces.lettered(self.unpack(key))
+        # Pieces on an axis keep their letters, so each is itself.
+        return {
+            letter: len(self.pieces.kinds) + number if self.pieces.kinds[piece.kind].axis else piece.kind
+            for number, (letter, piece) in enumerate(pieces.items())
+        }
+
+    def _aims(self) -> dict[PlacedPiece, str]:
+        """Return the places in the goal, and the letters of the pieces that may get there."""
+        standing = self.unpack(self.start)
+        wishes = sorted(wish for wish in self.wishes if wish.kind != self.pieces.blank)
+        return {wish: self.pieces.able(wish, standing) for wish in wishes}
 
     def _followed(self, path: list[Key]) -> list[Lettered]:
         """The boards of a path; each piece keeps the letter that it has on the first one."""
         boards = [{self.pieces.cells(piece): piece.kind for piece in self.unpack(key)} for key in path]
-        return followed(self.render(path[0]), boards)
+        first = self.pieces.lettered(self.unpack(path[0]))
+        return followed({(self.pieces.cells(piece), piece.kind): letter for letter, piece in first.items()}, boards)

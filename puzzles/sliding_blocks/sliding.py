@@ -15,11 +15,12 @@ from typing import Self
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Dealt, Family
-from hakoiri.puzzles.contract import Choice, Expansion, Text
+from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask, narrowest
 from hakoiri.puzzles.keys.order import less_than
 from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.options import Choice, Text
 from hakoiri.puzzles.sliding_blocks import sliding_kernels
 from hakoiri.puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
@@ -48,10 +49,11 @@ class Sliding(Blocks, Dealt, Family):
 
     ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all. Option `goal` is a
     board with ``*`` for anything, or ``PIECE@ROW,COLUMN``: a piece of the shape that this letter has in the start
-    stands there with the top left corner of its bounding box. It is pinned as a board.
+    stands there with the top left corner of its bounding box. It is pinned as a board. Pieces have the letters of the
+    start; of those that are the same, the first in reading order has the first letter.
 
     Pieces of equal shape are the same, whatever their letters. Those of option `distinct`, such as ``A,B`` or ``all``,
-    are distinct from all others and keep the letters that they have in the start: then a goal means that very piece.
+    are distinct from all others: then a goal means that very piece.
 
     Option `axis` binds pieces. By ``rows-and-columns`` all that are one cell wide and longer move along their length
     only, as the cars of Rush Hour, and others as ever. ``A:row,BC:column`` binds those that are named, which keep their
@@ -85,14 +87,15 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
         distinct, axes = self._distinct(board), self._axes(board)
         self.pieces = pieces = PieceSet(board, distinct, axes)
+        self.names_pieces = bool(pieces.letters)
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
-        self._wishes = self._goal(board, is_one_line(start))
+        self.wishes = self._goal(board, is_one_line(start))
         self._wanted = np.full(pieces.rows * pieces.columns, sliding_kernels.ANY, dtype=np.int64)
-        for wish in self._wishes:
+        for wish in self.wishes:
             self._wanted[min(pieces.cells(wish))] = wish.kind
         self.most_successors = self._count_most_successors()
         self._images = images_by(pieces, across=True, down=False)
@@ -132,7 +135,7 @@ class Sliding(Blocks, Dealt, Family):
         if text:
             with self._naming("goal", text):
                 wishes = parse_goal(self.pieces, board, text)
-        self.parameters["goal"] = render_goal(self.pieces, wishes) if text else text
+        self.parameters["goal"] = render_goal(self.pieces, wishes, text) if text else text
         return wishes
 
     def _count_most_successors(self) -> int:
@@ -162,7 +165,7 @@ class Sliding(Blocks, Dealt, Family):
         """Return whether everything in the goal is in place; never without a goal."""
         found = np.zeros(len(keys), dtype=np.bool_)
         if self.parameters["goal"]:
-            sliding_kernels.find_goals(keys, self._wanted, len(self._wishes), self._tables, found)
+            sliding_kernels.find_goals(keys, self._wanted, len(self.wishes), self._tables, found)
         return found
 
     def expand(self, keys: Keys) -> Expansion:
@@ -238,7 +241,7 @@ class Sliding(Blocks, Dealt, Family):
         """Return whether there is a piece for each one in the goal, on the line of its axis."""
         return all(
             wish.kind == self.pieces.blank or any(self.pieces.on_one_line(piece, wish) for piece in standing)
-            for wish in self._wishes
+            for wish in self.wishes
         )
 
     def check_key(self, key: Key) -> None:

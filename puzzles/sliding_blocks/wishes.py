@@ -5,6 +5,7 @@ from collections import Counter
 from warnings import warn
 
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from hakoiri.puzzles.pictures.blocks import Lettered
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
 from hakoiri.puzzles.sliding_blocks.pieces import PieceSet, PlacedPiece
 from hakoiri.puzzles.sliding_blocks.shapes import ROW
@@ -15,6 +16,7 @@ ALL = "all"
 _CAR = "A"
 #: Pieces and blanks that must be in their places; empty without a goal.
 Wishes = frozenset[PlacedPiece]
+_AT = re.compile(r"(.)@(\d+),(\d+)")
 
 
 def parse_goal(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
@@ -25,14 +27,19 @@ def parse_goal(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
 
 
-def render_goal(pieces: PieceSet, wishes: Wishes) -> str:
-    """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
-    blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
-    return pieces.text([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
+def render_goal(pieces: PieceSet, wishes: Wishes, text: str) -> str:
+    """The goal of `parse_goal` as a board, with the letters of its text."""
+    if _AT.fullmatch(text):
+        (wish,) = wishes
+        marks: Lettered = {text[0]: pieces.cells(wish)}
+    else:
+        goal = parse_board(text, with_anything=True)
+        marks = {EMPTY: goal.blanks, **goal.pieces}
+    return pieces.text({ANYTHING: pieces.free, **marks})
 
 
 def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
-    match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
+    match = _AT.fullmatch(text)
     if not match:
         raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
     letter, row, column = match[1], int(match[2]), int(match[3])
@@ -41,7 +48,7 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     wish = PlacedPiece(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
     if wish.corner not in pieces.kinds[wish.kind].places:
         raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
-    rivals = _on_the_line_of(wish, pieces, start)
+    rivals = pieces.able(wish, [pieces.place(cells, other) for other, cells in start.pieces.items()])
     if letter not in rivals:
         raise PuzzleError(f"piece {letter} cannot leave its {pieces.kinds[wish.kind].axis} to get there")
     if len(rivals) > 1:
@@ -53,12 +60,6 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
             stacklevel=2,
         )
     return frozenset({wish})
-
-
-def _on_the_line_of(wish: PlacedPiece, pieces: PieceSet, start: ParsedBoard) -> list[str]:
-    """The pieces of a kind that may get somewhere, as far as their axis lets them."""
-    there = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
-    return [letter for letter, piece in there.items() if pieces.on_one_line(piece, wish)]
 
 
 def exit_of(start: ParsedBoard, pieces: PieceSet) -> str:

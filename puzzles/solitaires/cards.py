@@ -170,7 +170,6 @@ class Placing:
         return SUITS * (self.columns - 1)
 
     def pack(self, places: "Sequence[int]") -> Key:
-        """The key of the cells of all cards."""
         left, words = list(range(self.cells)), [0] * self.layout.words
         for card, place in enumerate(places):
             words[self.words[card]] |= left.index(place) << int(self.shifts[card])

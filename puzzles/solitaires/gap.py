@@ -5,9 +5,9 @@ four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 2
 more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
 """
 
-from hakoiri.puzzles.contract import Number
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.solitaires.cards import BLANK, MOST_COLUMNS, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
@@ -21,6 +21,7 @@ class Gap(Solitaire):
 
     name = "gap"
     summary = "Gap (contest problem, 2003): cards of four suits into gaps"
+    goal_summary = "each suit in order in its row"
     options = {"ranks": Number(7, 3, MOST_COLUMNS)}
     deck = NUMBERED
     any_ace = False

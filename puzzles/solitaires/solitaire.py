@@ -12,7 +12,7 @@ from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import ConfigurationError, Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.order import equal_rows
-from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.pictures.shapes import BED, CARD, GROUND, Circle, Label, Part, Picture, Rectangle
 from hakoiri.puzzles.solitaires.cards import (
     BLANK,
     SUITS,
@@ -31,7 +31,6 @@ from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 USUAL_SEED = 1
 #: The colours and sizes of a field.
 _WIDTH, _HEIGHT, _GAP, _MARGIN = 44, 56, 4, 8
-_TABLE, _CARD, _HOLE = "#dfe8e0", "#ffffff", "#cfdad1"
 #: One colour for each suit, dark enough to be read on white; and its sign, where the suits have letters.
 _COLOURS = ("#c0392b", "#b35900", "#0059a8", "#1b1b1b")
 _SIGNS = {"H": "♥", "D": "♦", "S": "♠", "C": "♣"}
@@ -64,8 +63,6 @@ class Solitaire(Dealt, Reversible):
         self.deal = None if start is None else self._deal_of(start)
         if start is None:
             self.deal = self.random_deal(USUAL_SEED, 0)
-
-    # Deals
 
     def random_deal(self, seed: int, number: int) -> str:
         return self.text_of_deal(random_deal(SUITS * self.columns, seed, number))
@@ -123,8 +120,6 @@ class Solitaire(Dealt, Reversible):
     @abstractmethod
     def places_of(self, deal: list[Card]) -> list[int]:
         """The cell of each card on the field, once a deal's blanks are made."""
-
-    # The contract
 
     def usual_start(self) -> Key:
         return self.parse_text(self.start_text())
@@ -267,18 +262,18 @@ def draw_field(rows: Sequence[Sequence[str]], deck: Deck) -> Picture:
     """The words of each row, a card each or a blank."""
     width = len(rows[0]) * (_WIDTH + _GAP) - _GAP + 2 * _MARGIN
     height = len(rows) * (_HEIGHT + _GAP) - _GAP + 2 * _MARGIN
-    holes, cards = [Rectangle(0, 0, width, height, _TABLE, 8)], []
+    holes, cards = [Rectangle(0, 0, width, height, GROUND, 8)], []
     for row, words in enumerate(rows):
         for column, word in enumerate(words):
             x, y = _MARGIN + column * (_WIDTH + _GAP), _MARGIN + row * (_HEIGHT + _GAP)
-            holes.append(Rectangle(x, y, _WIDTH, _HEIGHT, _HOLE, 5))
+            holes.append(Rectangle(x, y, _WIDTH, _HEIGHT, BED, 5))
             if word != BLANK:
                 cards.append(_card(word, _COLOURS[deck.suits.index(word[0])], x, y))
     return Picture(width, height, (Part("table", tuple(holes)), *cards))
 
 
 def _card(word: str, colour: str, x: float, y: float) -> Part:
-    paper = Rectangle(0, 0, _WIDTH, _HEIGHT, _CARD, 5, colour)
+    paper = Rectangle(0, 0, _WIDTH, _HEIGHT, CARD, 5, colour)
     middle = _WIDTH / 2
     sign = _SIGNS.get(word[0])
     mark = Label(middle, 40, sign, 18, colour) if sign else Circle(middle, 41, 5, colour)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from itertools import pairwise, permutations
 
 from hakoiri.puzzles.capabilities import Convention
-from hakoiri.puzzles.contract import Choice, Number
 from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.solitaires.cards import (
     BLANK,
     LETTERED,
@@ -34,6 +34,7 @@ class Superpuzz(Solitaire):
 
     name = "superpuzz"
     summary = "Superpuzz: cards of four suits into the holes of the highest rank"
+    goal_summary = "each suit in order in a row"
     options = {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
     deck = LETTERED
     any_ace = True

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import count, pairwise
 
 from hakoiri.puzzles.pictures.colours import ink, scale
-from hakoiri.puzzles.pictures.shapes import EDGE, Circle, Label, Part, Picture
+from hakoiri.puzzles.pictures.shapes import EDGE, PAPER, Circle, Label, Part, Picture
 from hakoiri.puzzles.pictures.shapes import Line as Stroke
 
 #: The point from which each point takes its number: ``image[p] = numbers[permutation[p]]``.
@@ -33,7 +33,6 @@ _LEAST_LINES, _LINES_PER_TIP, _LEAST_COLUMNS = 21, 3, 4
 _ASPECT = 2
 _LINE, _POINT = "·", "o"
 _SIZE, _RADIUS, _DISC, _FONT = 440, 200, 18, 17
-_PAPER = "#ffffff"
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ def draw_star(star: Star, numbers: list[int]) -> Picture:
     places = [_pixel(place) for place in star.places]
     ends = ((places[line[0]], places[line[-1]]) for line in star.lines)
     lines = tuple(Stroke(*one, *other, EDGE, 2) for one, other in ends)
-    empty = tuple(Circle(*place, _DISC, _PAPER, EDGE) for place in places)
+    empty = tuple(Circle(*place, _DISC, PAPER, EDGE) for place in places)
     parts = [Part("star", (*lines, *empty))]
     for number, (x, y) in zip(numbers, places, strict=True):
         if number:

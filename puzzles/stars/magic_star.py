@@ -7,10 +7,11 @@ from itertools import combinations
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
-from hakoiri.puzzles.contract import Choice, Expansion, Number
+from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
+from hakoiri.puzzles.options import Choice, Number
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.stars.figure import draw, draw_star, star
 from hakoiri.puzzles.stars.ideas import CHOOSE, COMBINED, FORCE, Check, places, steps_of, table_of
@@ -77,8 +78,6 @@ class MagicStar(Placements):
     def _breaks_symmetry(self) -> bool:
         return "symmetry" in self.strategy
 
-    # Kernels
-
     def expand(self, keys: Keys) -> Expansion:
         placings = self._numbering.unpack(keys)
         level = self._level_of(placings)
@@ -121,8 +120,6 @@ class MagicStar(Placements):
 
     def numbers_placed(self, level: int) -> int:
         return self._widths[level - 1] if level else 0
-
-    # Reference rules
 
     def usual_start(self) -> Key:
         return 0
@@ -205,8 +202,6 @@ class MagicStar(Placements):
     def _all_images(self, key: Key) -> list[Key]:
         numbers = self._numbering.numbers_of(key)
         return [self._numbering.key_of([numbers[point] for point in image]) for image in self._permutations]
-
-    # Goals and text
 
     def is_goal(self, keys: Keys) -> Mask:
         placings = self._numbering.unpack(keys)

@@ -11,7 +11,7 @@ fourth of B.
 
 from collections.abc import Mapping
 
-from hakoiri.puzzles.contract import Choice
+from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.twisty.base import Twisty
 from hakoiri.puzzles.twisty.nets import draw_cube
@@ -39,6 +39,7 @@ class Cube2(Twisty):
 
     name = "cube2"
     summary = "the 2x2x2 cube with one corner held still; metric half: half turns are one move, quarter: two"
+    goal_summary = "every face of one colour"
     options = {"metric": Choice(("half", "quarter"))}
 
     def prepare(self, start: str | None) -> None:
@@ -84,7 +85,6 @@ def _spots() -> list[_Vector]:
 
 
 def _stickers_of(corner: str) -> Place:
-    """The stickers of a corner, in the order of its faces."""
     spots, out = _spots(), {face: vectors[0] for face, vectors in _FACES.items()}
     middle = _sum(*(out[face] for face in corner))
     return tuple(spots.index(_sum(middle, out[face])) for face in corner)

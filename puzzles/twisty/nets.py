@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from hakoiri.puzzles.pictures.colours import ink
-from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Polygon, Rectangle, Span
+from hakoiri.puzzles.pictures.shapes import BED, EDGE, Label, Part, Picture, Polygon, Rectangle, Span
 
 _Point = tuple[float, float]
 
@@ -16,7 +16,6 @@ PYRAMINX_COLOURS = {"F": "#009e73", "L": "#c1272d", "R": "#0f62ac", "D": "#f7e64
 _CUBE_NET = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
 _STICKER, _GAP, _LETTER, _BETWEEN = 34, 1.5, 14, 4
 _SIDE, _SHRUNK = 150, 0.95
-_TIP = "#e4e0d8"
 #: The stickers of a face of the Pyraminx in the order of its text, by the corners of small triangles: (row, place).
 _SMALL = (
     ((1, 0), (2, 0), (2, 1)), ((1, 0), (1, 1), (2, 1)), ((1, 1), (2, 1), (2, 2)),
@@ -58,7 +57,7 @@ def draw_pyraminx(faces: Mapping[str, str]) -> Picture:
     parts = []
     for face, corner in corners.items():
         points = _shrunk(corner)
-        tips = tuple(Polygon(_triangle(points, tip), _TIP, EDGE) for tip in _TIPS)
+        tips = tuple(Polygon(_triangle(points, tip), BED, EDGE) for tip in _TIPS)
         parts.append(Part(f"tips {face}", tips))
         for place, (letter, small) in enumerate(zip(faces[face], _SMALL, strict=True)):
             triangle, fill = _triangle(points, small), PYRAMINX_COLOURS[letter]

@@ -32,6 +32,7 @@ class Pyraminx(Twisty):
 
     name = "pyraminx"
     summary = "the Pyraminx without its tips: a corner turns by a third"
+    goal_summary = "every face of one colour"
 
     def prepare(self, start: str | None) -> None:
         pairs = [frozenset(pair) for pair in combinations(_CORNERS, 2)]

@@ -1,1 +1,1 @@
-"""User puzzles: files found again by digest, and classes under guard."""
+"""User puzzles: files found again by digest, classes under guard, and sources read but not executed."""

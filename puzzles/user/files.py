@@ -190,7 +190,7 @@ def _read(path: Path, owned: bool = False) -> _Content:
 
 def _run(path: Path, content: _Content) -> _File:
     """Execute the bytes that were read: the file may have changed since."""
-    from hakoiri.puzzles.checks import error_line
+    from hakoiri.puzzles.conformance.checks import error_line
 
     apart.require()
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.

@@ -21,7 +21,8 @@ import lmdb
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.inside import descriptor, require_files
-from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
+from hakoiri.storage.engine.page_format import PageError
+from hakoiri.storage.engine.pages import DataFile, Snapshot
 from hakoiri.storage.engine.translation import disk_full, taken_over, translated
 from hakoiri.storage.errors import AddressSpaceError, NotWritableError, StorageError
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES
@@ -137,10 +138,26 @@ class Environment:
         Raises `TakenOverError` if the stored value of the entry `known`, one of those put, is not the given one, or if
         another file has replaced this one.
         """
+        self.begin_write(puts, deleted, known)()
+        if self._replaced > _MOST_REPLACED:
+            # The write stands: a failure to open the environment again is an error of the next use.
+            self._handle.close()
+            self._replaced, self._closed = 0, True
+
+    def begin_write(
+        self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]] = (), known: Entry | None = None
+    ) -> Callable[[], None]:
+        """Check what `write` checks before it writes; return a function that writes, in any thread.
+
+        Until that has returned, this process may read, but begin no other write. Raises as `write` does.
+        """
         with translated(self.directory):
             if (self.directory / DATA_FILE).stat().st_ino != self._file.number:
                 raise taken_over(self.directory)
         self._replaced += len(deleted) + self._check_before_writing(puts, deleted)
+        return lambda: self._write(puts, deleted, known)
+
+    def _write(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]], known: Entry | None) -> None:
         with translated(self.directory), self._handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
             handles = {database: self._handle.open_db(database, transaction) for database in databases}
@@ -151,10 +168,6 @@ class Environment:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
                 transaction.put(name, value, db=handles[database])
-        if self._replaced > _MOST_REPLACED:
-            # The write stands: a failure to open the environment again is an error of the next use.
-            self._handle.close()
-            self._replaced, self._closed = 0, True
 
     @property
     def _handle(self) -> lmdb.Environment:

@@ -4,95 +4,19 @@ LMDB trusts its file. Beyond a truncated end, or behind a damaged page number, a
 process by SIGBUS. So Hakoiri writes through LMDB and reads through this module, which reads only the pages on the path
 to the wanted entries: a file of any size opens at once. A reader must hold an LMDB transaction, or check afterwards
 that none was committed, because a writer may use old pages again.
-
-The format is that of LMDB 0.9 (`mdb.c`) on a machine of 64 bits, in its own byte order:
-
-    page      number (8 bytes), pad (2), kind (2), lower (2), upper (2); the offsets of its nodes (2 each) as far as
-              `lower`; the nodes from `upper` on
-    overflow  number (8), pad (2), kind (2), how many pages these are (4); a value
-    node      low (2), high (2), flags (2), length of the name (2), name; of a branch low, high and flags are the
-              child's number; of a leaf low and high are the size of the value, which follows, or the number of its
-              first overflow page (8), or a database
-    database  page size or 0 (4), flags (2), depth (2), branch, leaf and overflow pages, entries, root (8 each)
-    meta      number (8), pad (2), kind (2), unused (4), magic (4), version (4), address (8), size of the map (8),
-              the databases FREE and MAIN, last page (8), transaction (8)
-
-Pages 0 and 1 are meta pages, written in turn. MAIN has an entry for each named database. FREE has one for each
-transaction that let pages go: how many (8), then their numbers (8 each), in decreasing order.
 """
 
 import os
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
-from hakoiri.storage.names import MAP_BYTES
+from hakoiri.storage.engine import page_format
+from hakoiri.storage.engine.page_format import Meta, Page, PageError, Place, Tree, meta_of, page_of, tree_of
 
-_MAGIC, _VERSION = 0xBEEFC0DE, 1
-_BRANCH, _LEAF, _OVERFLOW, _META = 1, 2, 4, 8
-#: The flags of a leaf's node: its value follows, or is in overflow pages, or is a database.
-_HERE, _ELSEWHERE, _DATABASE = 0, 1, 2
-_HEAD = struct.Struct("=QHHHH")
-_OVERFLOW_HEAD = struct.Struct("=QHHI")
-_NODE = struct.Struct("=HHHH")
-_RECORD = struct.Struct("=IHHQQQQQ")
-_META_HEAD = struct.Struct("=QHHIIIQQ48s48sQQ")
-_NUMBER = struct.Struct("=Q")
-_PAGE_SIZES = [1 << bits for bits in range(9, 16)]
-#: The flags of a database that define the order of its names and values; FREE has integers as names.
-_ORDERING, _INTEGERS = 0x7F, 8
-_MOST_LEVELS = 32
 #: Parsed pages in the cache: about 20 kB each.
 _KEPT_PAGES = 64
-
-
-class PageError(ValueError):
-    """The file is damaged; the message names the page."""
-
-
-class Place(NamedTuple):
-    """The position of a page in its tree: the number of levels down to the leaves, and the bounds of its names."""
-
-    number: int
-    levels: int
-    low: bytes = b""
-    high: bytes | None = None
-    #: Not FREE, whose names are integers.
-    ordered: bool = True
-
-
-class Tree(NamedTuple):
-    """One database as one transaction left it, and its number of pages."""
-
-    root: Place
-    pages: int
-
-
-class _Meta(NamedTuple):
-    page_size: int
-    free: Tree
-    main: Tree
-    last_page: int
-    transaction: int
-
-
-class _Page(NamedTuple):
-    """A branch or leaf: the name and the content of each node. The first name of a branch is empty.
-
-    The content of a branch's node is the number of the child; of a leaf's node, flags, offset and size of the value.
-    """
-
-    raw: bytes
-    names: list[bytes]
-    nodes: list[tuple[int, int, int]]
-
-    def child(self, node: int, place: Place) -> Place:
-        """Return the position of a child of this page."""
-        low = self.names[node] if node else place.low
-        high = self.names[node + 1] if node + 1 < len(self.names) else place.high
-        return Place(self.nodes[node][0], place.levels - 1, low, high, place.ordered)
 
 
 class DataFile:
@@ -106,7 +30,7 @@ class DataFile:
         #: read at the same time.
         self._newest: tuple[list[bytes], Snapshot | None] = [], None
         try:
-            self.page_size = _PAGE_SIZES[0]
+            self.page_size = page_format.PAGE_SIZES[0]
             self.page_size = self._meta(0).page_size
             if self._meta(1).page_size != self.page_size:
                 raise PageError("the two meta pages differ")
@@ -136,7 +60,7 @@ class DataFile:
         heads = [self._head(number) for number in (0, 1)]
         known, newest = self._newest
         if newest is None or heads != known:
-            meta = max(map(_meta_of, (0, 1), heads), key=lambda meta: meta.transaction)
+            meta = max(map(meta_of, (0, 1), heads), key=lambda meta: meta.transaction)
             if newest is None or newest.meta != meta:
                 newest = Snapshot(self, meta)
             self._newest = heads, newest
@@ -151,30 +75,20 @@ class DataFile:
             self._pinned = Snapshot(self, meta)
         return self._pinned
 
-    def _meta(self, number: int) -> _Meta:
-        return _meta_of(number, self._head(number))
+    def _meta(self, number: int) -> Meta:
+        return meta_of(number, self._head(number))
 
     def _head(self, number: int) -> bytes:
-        return self.read(number, _META_HEAD.size)
-
-
-def _meta_of(number: int, raw: bytes) -> _Meta:
-    _, _, kind, _, magic, version, _, _, free, main, last_page, transaction = _META_HEAD.unpack(raw)
-    if (kind, magic, version) != (_META, _MAGIC, _VERSION):
-        raise PageError(f"page {number} is not a meta page")
-    size, *_ = _RECORD.unpack(free)
-    if size not in _PAGE_SIZES or not 0 < last_page < MAP_BYTES // size:
-        raise PageError(f"meta page {number} is damaged")
-    return _Meta(size, _tree_of(free, ordered=False), _tree_of(main), last_page, transaction)
+        return self.read(number, page_format.META_HEAD.size)
 
 
 class Snapshot:
     """All databases as one transaction left them."""
 
-    def __init__(self, file: DataFile, meta: _Meta) -> None:
+    def __init__(self, file: DataFile, meta: Meta) -> None:
         self._file, self.meta = file, meta
         self.transaction = meta.transaction
-        self._pages: dict[tuple[int, int], _Page] = {}
+        self._pages: dict[tuple[int, int], Page] = {}
         self._trees: dict[bytes, Tree] = {}
 
     def tree(self, database: bytes) -> Tree:
@@ -208,7 +122,7 @@ class Snapshot:
         used += sum(self._named(page, node).pages for page, node in self._walk(self.meta.main.root))
         for _, value in self.entries(self.meta.free):
             # The first number is the count of those that follow; an empty value fails the check below.
-            count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value) or (1,)
+            count, *numbers = struct.unpack_from(f"={len(value) // page_format.NUMBER.size}Q", value) or (1,)
             del numbers[count:]
             used += count
             falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))
@@ -217,7 +131,7 @@ class Snapshot:
         if used > last + 1:
             raise PageError(f"{used} of {last + 1} pages are accounted for as used or free")
 
-    def _walk(self, place: Place, begin: bytes = b"") -> Iterator[tuple[_Page, int]]:
+    def _walk(self, place: Place, begin: bytes = b"") -> Iterator[tuple[Page, int]]:
         if not place.levels:
             return
         page = self._checked(place)
@@ -241,78 +155,31 @@ class Snapshot:
                 return found
         return None
 
-    def _checked(self, place: Place) -> _Page:
+    def _checked(self, place: Place) -> Page:
         """Return a page, after a check that its names are within the bounds given by the pages above it."""
-        wanted = place.number, _LEAF if place.levels == 1 else _BRANCH
+        wanted = place.number, page_format.LEAF if place.levels == 1 else page_format.BRANCH
         if (page := self._pages.get(wanted)) is None:
             if len(self._pages) >= _KEPT_PAGES:
                 self._pages.clear()
-            page = self._pages[wanted] = self._read_page(*wanted, place.ordered)
+            raw = self._file.read(place.number, self._file.page_size)
+            page = self._pages[wanted] = page_of(raw, *wanted, place.ordered, self.meta.last_page)
         names = page.names if place.levels == 1 else page.names[1:]
         if place.ordered and names and (names[0] < place.low or (place.high is not None and names[-1] >= place.high)):
             raise PageError(f"page {place.number} is in the wrong place")
         return page
 
-    def _read_page(self, number: int, kind: int, ordered: bool) -> _Page:
-        raw = self._file.read(number, self._file.page_size)
-        found, _, flags, lower, upper = _HEAD.unpack_from(raw)
-        sound = _HEAD.size < lower <= upper <= len(raw) and number <= self.meta.last_page
-        if (found, flags) != (number, kind) or not sound:
-            raise PageError(f"page {number} is damaged, or in the place of another")
-        places = struct.unpack_from(f"={(lower - _HEAD.size) // 2}H", raw, _HEAD.size)
-        try:
-            if min(places) < upper or any(place % 2 for place in places):
-                raise struct.error("the offsets of its nodes")
-            page = _Page(raw, *_nodes_of(raw, places, kind))
-        except struct.error as error:
-            raise PageError(f"page {number} is damaged: {error}") from error
-        names = page.names[kind == _BRANCH :]
-        if ordered and not all(before < after for before, after in pairwise(names)):
-            raise PageError(f"page {number} is damaged: its keys do not increase")
-        return page
-
-    def _value(self, page: _Page, node: int) -> bytes:
+    def _value(self, page: Page, node: int) -> bytes:
         flags, place, size = page.nodes[node]
-        if flags != _ELSEWHERE:
+        if flags != page_format.ELSEWHERE:
             return page.raw[place : place + size]
-        (number,) = _NUMBER.unpack_from(page.raw, place)
-        raw = self._file.read(number, _OVERFLOW_HEAD.size + size)
-        found, _, kind, count = _OVERFLOW_HEAD.unpack_from(raw)
-        if (found, kind, count) != (number, _OVERFLOW, -(-len(raw) // self._file.page_size)):
+        (number,) = page_format.NUMBER.unpack_from(page.raw, place)
+        raw = self._file.read(number, page_format.OVERFLOW_HEAD.size + size)
+        found, _, kind, count = page_format.OVERFLOW_HEAD.unpack_from(raw)
+        if (found, kind, count) != (number, page_format.OVERFLOW, -(-len(raw) // self._file.page_size)):
             raise PageError(f"page {number} is damaged, or in the place of another")
-        return raw[_OVERFLOW_HEAD.size :]
+        return raw[page_format.OVERFLOW_HEAD.size :]
 
-    def _named(self, page: _Page, node: int) -> Tree:
-        if page.nodes[node][0] != _DATABASE:
+    def _named(self, page: Page, node: int) -> Tree:
+        if page.nodes[node][0] != page_format.DATABASE:
             raise PageError(f"database {page.names[node]!r} is damaged")
-        return _tree_of(self._value(page, node))
-
-
-def _tree_of(record: bytes, ordered: bool = True) -> Tree:
-    if len(record) != _RECORD.size:
-        raise PageError("a database of it is damaged")
-    _, flags, levels, branches, leaves, overflows, _, root = _RECORD.unpack(record)
-    if flags & _ORDERING != (0 if ordered else _INTEGERS) or levels > _MOST_LEVELS:
-        raise PageError("a database of it is damaged")
-    return Tree(Place(root, levels, ordered=ordered), branches + leaves + overflows)
-
-
-def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes], list[tuple[int, int, int]]]:
-    """Return names and contents of the nodes of a page; ``struct.error`` if one extends beyond it."""
-    names, nodes = [], []
-    for place in places:
-        low, high, flags, length = _NODE.unpack_from(raw, place)
-        begin = place + _NODE.size + length
-        names.append(raw[place + _NODE.size : begin])
-        size = low | high << 16
-        if kind == _BRANCH:
-            nodes.append((size | flags << 32, 0, 0))
-            end = begin
-        else:
-            nodes.append((flags, begin, size))
-            end = begin + (_NUMBER.size if flags == _ELSEWHERE else size)
-        if end > len(raw) or (kind == _LEAF and flags not in (_HERE, _ELSEWHERE, _DATABASE)):
-            raise struct.error(f"its node at {place}")
-    if kind == _BRANCH:
-        names[0] = b""
-    return names, nodes
+        return tree_of(self._value(page, node))

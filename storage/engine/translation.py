@@ -9,7 +9,7 @@ from pathlib import Path
 import lmdb
 
 from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.pages import PageError
+from hakoiri.storage.engine.page_format import PageError
 from hakoiri.storage.errors import (
     DamagedError,
     DiskFullError,

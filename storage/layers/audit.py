@@ -153,7 +153,6 @@ class LayersAudit:
 
     @property
     def faults(self) -> list[str]:
-        """The faults of all layers."""
         return [fault for layer in self.layers for fault in layer.faults]
 
     @property

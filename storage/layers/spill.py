@@ -61,6 +61,11 @@ class SpillFiles:
         )
         return SpillFiles(lengths, keys)
 
+    def outside(self, ranges: range) -> "SpillFiles":
+        """Return those of all but some neighbouring ranges."""
+        below, above = self.beyond(0, ranges.start), self.beyond(ranges.stop)
+        return SpillFiles(below.lengths | above.lengths, below.keys | above.keys)
+
 
 class Spill:
     """The spill files of layer `depth`. The driver of the run appends to them; its threads read them."""
@@ -150,7 +155,6 @@ class Spill:
         remove_folder(self._run, SPILL_FOLDER)
 
     def _cut(self, name: str, length: int) -> None:
-        """Truncate the file of a range to `length`."""
         try:
             with open_inside(self._run, self._name(name), "r+b") as file:
                 if os.fstat(file.fileno()).st_size < length:

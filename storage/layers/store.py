@@ -15,7 +15,7 @@ from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, dec
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
+from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, block_key, number_key, split_block_key
 
 #: Most blocks read in one transaction: a long transaction keeps old pages from being used again.
 _BATCH = 8
@@ -151,6 +151,11 @@ class RunStore(Ledger):
             begin = end
         return found
 
+    def slab(self, number: int) -> bytes | None:
+        """Return the entry of a slab of labels (`storage.results.census`)."""
+        name = number_key(number)
+        return self.read(LABELS, name) or self._entries(LABELS, 0).get(LABELS, name)
+
     def find(self, key: Key) -> Depth | None:
         """Return the depth of the layer that holds `key`, or ``None``. Decodes at most one block per layer."""
         wanted = self.layout.pack([key])
@@ -198,8 +203,8 @@ class RunStore(Ledger):
             raise ElsewhereError(text, Hint("collect", run))
 
     def _entries(self, database: bytes, number: Depth) -> Entries:
-        """Return the entries that hold a layer: of LMDB, or of hosts."""
-        if database != BLOCKS or not self._is_away(number):
+        """Return the entries that hold a layer, or labels of it: of LMDB, or of hosts."""
+        if database not in (BLOCKS, LABELS) or not self._is_away(number):
             return self._environment
         if self.elsewhere is None:
             self.require_home()

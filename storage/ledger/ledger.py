@@ -8,8 +8,10 @@ import errno
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -133,8 +135,6 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Reading
-
     def read_state(self) -> State:
         """Return the state of the last commit by any process."""
         return self._read("state", self.read_record(META, STATE_KEY, "state"), State.from_dict)
@@ -176,8 +176,6 @@ class Ledger:
         """Return the names of a database's entries that begin with `prefix`, in order."""
         return self._environment.names(database, prefix)
 
-    # Writing
-
     @property
     def poisoned(self) -> bool:
         """True if an earlier write has failed, so that no further one is possible."""
@@ -211,6 +209,17 @@ class Ledger:
         committed since. After any failure but the first the store is poisoned: it refuses writes until it is opened
         again. The last commit stands on disk.
         """
+        self._begin_commit(state, lambda *entries: partial(self._environment.write, *entries))()
+
+    def commit_in(self, pool: Executor, state: State) -> "Future[None]":
+        """Do as `commit`, in a thread of `pool`; return its end.
+
+        Until then no other commit may begin. What is staged meanwhile is for the next one.
+        """
+        return pool.submit(self._begin_commit(state, self._environment.begin_write))
+
+    def _begin_commit(self, state: State, writing: Callable[..., Callable[[], None]]) -> Callable[[], None]:
+        """Take all that is staged; return a function that commits it by what `writing` returns for these entries."""
         self._refuse_if_poisoned()
         require_free(self.directory, int(self._pending_bytes * _WRITE_OVERHEAD))
         state = replace(state, updated=time.time())
@@ -221,12 +230,21 @@ class Ledger:
                 deleted.append((META, CANCEL_KEY))
             record = pack_record(state.as_dict(), META + STATE_KEY)
             known = (META, STATE_KEY, self._state_record)
-            self._environment.write([*self._pending, (META, STATE_KEY, record)], deleted, known)
+            write = writing([*self._pending, (META, STATE_KEY, record)], deleted, known)
         except StorageError as error:
             self._poisoned = error
             raise
         self.discard_staged()
-        self.state, self._state_record = state, record
+
+        def commit() -> None:
+            try:
+                write()
+            except StorageError as error:
+                self._poisoned = error
+                raise
+            self.state, self._state_record = state, record
+
+        return commit
 
     def discard_staged(self) -> None:
         self._pending.clear()
@@ -249,8 +267,6 @@ class Ledger:
     def request_cancel(self) -> None:
         """Ask the driver, which may be another process, to cancel the run. Its last commit clears the request."""
         self._environment.write([(META, CANCEL_KEY, b"1")])
-
-    # Inside
 
     def _refuse_if_poisoned(self) -> None:
         if (error := self._poisoned) is not None:

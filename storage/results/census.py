@@ -5,8 +5,8 @@
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
 
-While `coordinator.spaces.joining` counts the components, the labels are the numbers of *trees*, parts of components.
-Then ``numbers`` and the number of a range in ``meta`` is a CRC-32 and the component of each tree, uint32 big-endian.
+While `worker.spaces.joining` counts the components, the labels are the numbers of *trees*, parts of components.
+Then ``numbers`` and the number of a range in ``meta`` is a CRC-32 and a number for each tree, uint32 big-endian.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,8 @@ def stage_labels(store: RunStore, labels: Labels, first: int = 0) -> None:
 
 def read_slab(store: RunStore, number: int) -> Labels:
     """Return the labels of one slab; `DamagedError` if it is damaged."""
-    payload = unseal(_entry(store, LABELS, number, "labels"), f"labels slab {number}", number_key(number))
+    entry = _there(store, store.slab(number), f"labels {number}")
+    payload = unseal(entry, f"labels slab {number}", number_key(number))
     return np.frombuffer(payload, dtype=">u4").astype(np.uint32)
 
 
@@ -105,7 +106,10 @@ def recorded_components(store: RunStore) -> dict[int, ComponentRecord]:
 
 def read_pairs(store: RunStore, component: int) -> Keys:
     """The diametral pairs of one component, shape (pair_count, 2), wide keys (pair_count, 2, words)."""
-    payload = unseal(_entry(store, PAIRS, component, "pairs"), f"pairs of component {component}", number_key(component))
+    name = number_key(component)
+    payload = unseal(
+        _there(store, store.read(PAIRS, name), f"pairs {component}"), f"pairs of component {component}", name
+    )
     flat = store.layout.from_big_endian(payload)
     return flat.reshape(-1, 2, *flat.shape[1:])
 
@@ -115,8 +119,7 @@ def read_diameter(store: RunStore, component: int) -> Diameter:
     return Diameter(read_component(store, component), read_pairs(store, component))
 
 
-def _entry(store: RunStore, database: bytes, number: int, what: str) -> bytes:
-    value = store.read(database, number_key(number))
-    if value is None:
-        raise DamagedError(f"run {store.directory.name}: {what} {number} is missing")
-    return value
+def _there(store: RunStore, entry: bytes | None, what: str) -> bytes:
+    if not entry:
+        raise DamagedError(f"run {store.directory.name}: {what} is missing")
+    return entry

@@ -21,7 +21,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.rows import check_ending, write_rows
 from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.families.mixes import Boards, Extent, board_of, configurations_of
+from hakoiri.puzzles.families.mixes import Boards, Extent, Form, board_of, configurations_of
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
@@ -229,7 +229,10 @@ def test_the_published_numbers_of_mixes() -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 3), st.integers(0, 3), st.integers(0, 4))
 def test_a_board_is_found_where_there_is_one(width: int, height: int, across: int, down: int, ones: int) -> None:
-    size, pieces = Extent(width, height), ((Extent(2, 1), across), (Extent(1, 2), down), (Extent(1, 1), ones))
+    size, pieces = (
+        Extent(width, height),
+        ((Form.parse("2x1", ""), across), (Form.parse("1x2", ""), down), (Form.parse("1x1", ""), ones)),
+    )
     empty = size.cells - 2 * across - 2 * down - ones
     if empty < 0 or not across + down + ones:
         return

@@ -28,8 +28,7 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.coordinator.spaces import listing, tree_union
-from hakoiri.coordinator.spaces.joining import Joining
+from hakoiri.coordinator.spaces.joining import HomeJoining
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
@@ -52,6 +51,7 @@ from hakoiri.worker.graphs.forests import (
     split_pairs,
     unite,
 )
+from hakoiri.worker.spaces import listing, tree_union
 from tests.support.refusals import refused
 from tests.support.runs import essence, opened, small_slabs
 from tests.support.toy import Dust, Toy
@@ -505,7 +505,7 @@ def test_as_many_configurations_are_joined_at_a_time_as_there_is_room_for(
 ) -> None:
     """Each takes three keys of 4 bytes, two for each move, and 40 more; two threads share half of the memory."""
     spans = list[int]()
-    before_call(monkeypatch, Joining, "run", lambda joining: spans.append(joining._done.range_slabs))
+    before_call(monkeypatch, HomeJoining, "label", lambda home: spans.append(home._joining.done.range_slabs))
     roomy = replace(_SHORT, tuning=replace(_SHORT.tuning, least_bytes=200_000, most_range=1 << 20))
     driven(started(tmp_path, "u32", "spread"), roomy)
     each = (3 + 2 * Toy.most_successors) * 4 + 40

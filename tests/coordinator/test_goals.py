@@ -27,10 +27,11 @@ from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.steps.filtering import FilterStep, _Piece
 from hakoiri.coordinator.steps.step import LayerStep
-from hakoiri.puzzles.contract import Choice, Puzzle
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
 from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.blocks import code_keys
@@ -110,7 +111,7 @@ def expected(layout: str, keys: str, directed: str, start: Key) -> tuple[list[li
 
 
 def new_distances(data: Path, options: dict[str, str]) -> Path:
-    """The directory of a run of goal distances that nobody has driven yet."""
+    """The directory of a new run of goal distances that has not been driven."""
     directory = new_run(data, options)
     driven(directory, Resources())
     with RunStore(directory) as store:

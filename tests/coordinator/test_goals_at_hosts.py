@@ -61,7 +61,7 @@ def options(layout: str, keys: str) -> dict[str, str]:
 
 
 def distances(base: Path, options: dict[str, str]) -> Path:
-    """The directory of the goal distances of a run, which nobody has driven yet."""
+    """The directory of a new run of the goal distances of a run, which has not been driven."""
     with RunStore(base) as store:
         return distances_run(store, TwoWayToy(options)).make(Resources())
 
@@ -185,7 +185,7 @@ def test_a_run_brought_home_without_its_distances_says_what_to_do(
     directory, resources = distances(base, options), resources_of(monkeypatch, options["layout"])
     assert driven(directory, resources, Notes(), until=3).status == "interrupted"
     collect_run(base, "", Control(), SilentObserver())
-    with pytest.raises(WorkerError, match="was brought home, and hosts have the first of its goal distances"):
+    with pytest.raises(WorkerError, match="was collected, and hosts have the first of its goal distances"):
         driven(directory, resources, Notes())
     collect_run(directory, "", Control(), SilentObserver())
     assert driven(directory, resources, Notes()).status == "complete"

@@ -20,7 +20,7 @@ from hakoiri.coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from hakoiri.coordinator.deals.hunt import HuntDeals, HuntFigures, legs_of
+from hakoiri.coordinator.deals.hunt import LEG, HuntDeals, HuntFigures, legs_of
 from hakoiri.coordinator.deals.hunt_plan import (
     FIRST_CYCLE,
     DealPool,
@@ -34,6 +34,7 @@ from hakoiri.coordinator.deals.hunt_plan import (
     temperature,
 )
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
+from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import Hint, PuzzleError
@@ -43,6 +44,7 @@ from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
 from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.kernels import BLANK
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals import hunting as requests
@@ -372,6 +374,17 @@ def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
     assert {moment.size for moment in moments} == stages
     assert moments[-1].size == ranks
     assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
+
+
+def test_records_are_shown_in_order_however_their_legs_end(tmp_path: Path) -> None:
+    found = chased(small_hunt(), tmp_path, legs=24)
+    assert len(found.records) > 1
+    with RunLock(found.directory), RunStore(found.directory, writable=True) as store:
+        for number, leg in found.legs.items():
+            ResultRows(store, LEG).stage(number, replace(leg, seconds=100.0 - number).row())
+        store.commit(store.state)
+        (table,) = open_job(store).tables()
+    assert [row["after"] for row in table.rows] == [f"{100 - found.records[0].leg} s"] * len(found.records)
 
 
 def standings(scores: Sequence[int], deals: Sequence[str]) -> list[LegEnd]:

@@ -11,7 +11,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
-from hakoiri.puzzles.checks import try_out
+from hakoiri.puzzles.conformance.checks import try_out
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec

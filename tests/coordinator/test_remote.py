@@ -58,7 +58,7 @@ def test_a_run_that_loses_its_workers_says_how_much_memory_they_take() -> None:
     chunk.losses = DEFAULT.most_losses - 1
     with pytest.raises(TaskError, match=r"lost 25 times.*worker b died;.* 400 MB for each worker") as raised:
         executor._lose(chunk, "worker b died")
-    assert re.search("; leave out --redis or HAKOIRI_REDIS; give --memory [0-9]+MB$", worded("", raised.value.hints))
+    assert re.search("; leave out --redis or HAKOIRI_REDIS; set --memory [0-9]+MB$", worded("", raised.value.hints))
 
 
 @pytest.mark.parametrize(("worker", "result"), [("good", None), ("bad", [np.arange(3)])])

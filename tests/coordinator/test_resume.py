@@ -18,9 +18,10 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
-from hakoiri.puzzles.contract import Choice, Expansion
+from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.layers.store import RunStore

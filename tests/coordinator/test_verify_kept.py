@@ -30,7 +30,7 @@ from hakoiri.storage.layers.audit import Sample
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
-from hakoiri.worker.hosts import checking
+from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
@@ -113,7 +113,7 @@ def checked(directory: Path, monkeypatch: pytest.MonkeyPatch, full: bool = False
 def test_what_hosts_keep_is_looked_at_there(
     at_once: float, options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_SECONDS", at_once)
+    monkeypatch.setattr(reading, "_SECONDS", at_once)
     for full in (False, True):
         report = checked(directory, monkeypatch, full)
         assert report.faults == []
@@ -194,7 +194,7 @@ def test_what_is_wrong_at_a_host_is_found(
 def test_a_check_goes_on_when_a_host_is_started_again(
     options: dict[str, str], directory: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_SECONDS", 0.0)
+    monkeypatch.setattr(reading, "_SECONDS", 0.0)
     lost = list[str]()
 
     def lose(task: str, host: str, request: HostRequest) -> None:
@@ -275,7 +275,7 @@ def test_threads_may_look_for_keys_at_the_same_time(options: dict[str, str], dir
 def test_a_host_that_goes_in_the_midst_of_a_check_is_done_without(
     copied: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_SECONDS", 0.0)
+    monkeypatch.setattr(reading, "_SECONDS", 0.0)
 
     def lose(task: str, host: str, request: HostRequest) -> None:
         if task == "host-check" and request.round == 1 and not hosts.gone:

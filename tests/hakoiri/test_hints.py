@@ -31,19 +31,19 @@ SAID = {
         "verify_run('3f9a2c-klotski') lists all faults",
     ),
     Hint("cancel", RUN): ("stop it with 'hakoiri cancel 3f9a2c-klotski'", ""),
-    Hint("collect", RUN): ("bring it home with 'hakoiri collect 3f9a2c-klotski'", ""),
+    Hint("collect", RUN): ("copy it to this machine with 'hakoiri collect 3f9a2c-klotski'", ""),
     Hint("drain", "host-a"): ("move its ranges to other hosts with 'hakoiri drain host-a'", ""),
     Hint("delete", RUN): ("'hakoiri delete 3f9a2c-klotski' removes it", "delete_run('3f9a2c-klotski') removes it"),
     Hint("status", RUN): ("see 'hakoiri status 3f9a2c-klotski'", ""),
-    Hint("ask", RUN, "diameter"): ("ask 'hakoiri diameter 3f9a2c-klotski'", "ask run.diameter()"),
-    Hint("ask", RUN, "farthest"): ("ask 'hakoiri path 3f9a2c-klotski --to farthest'", "ask run.path('farthest')"),
-    Hint("ask", RUN, "status"): ("ask 'hakoiri status 3f9a2c-klotski'", "ask run.summary()"),
+    Hint("ask", RUN, "diameter"): ("use 'hakoiri diameter 3f9a2c-klotski'", "use run.diameter()"),
+    Hint("ask", RUN, "farthest"): ("use 'hakoiri path 3f9a2c-klotski --to farthest'", "use run.path('farthest')"),
+    Hint("ask", RUN, "status"): ("use 'hakoiri status 3f9a2c-klotski'", "use run.summary()"),
     Hint("ask", RUN, "strong components"): (
-        "ask 'hakoiri components 3f9a2c-klotski --strong'",
-        "ask run.strong_components()",
+        "use 'hakoiri components 3f9a2c-klotski --strong'",
+        "use run.strong_components()",
     ),
-    Hint("give", "memory", "12MB"): ("give --memory 12MB", "give resources=Resources(memory=)"),
-    Hint("give", "option", "solutions=keep"): ("give -o solutions=keep", "give options="),
+    Hint("give", "memory", "12MB"): ("set --memory 12MB", "set resources=Resources(memory=)"),
+    Hint("give", "option", "solutions=keep"): ("set -o solutions=keep", "set options="),
     Hint("change", "data"): ("choose another with --data or HAKOIRI_DATA", "choose another with data="),
     Hint("change", "redis"): (
         "choose another with --redis or HAKOIRI_REDIS",
@@ -59,7 +59,7 @@ SAID = {
         "run the puzzle again without until_goal=",
     ),
     Hint("runs"): ("'hakoiri runs' lists them", ""),
-    Hint("run", "klotski"): ("make one with 'hakoiri run klotski'", "make one with explore('klotski')"),
+    Hint("run", "klotski"): ("start one with 'hakoiri run klotski'", "start one with explore('klotski')"),
     Hint("solve", "gap"): ("'hakoiri solve gap FILE' answers them all", ""),
     Hint("optimise", "nakuron"): ("look for a good play with 'hakoiri optimise nakuron --from FILE'", ""),
     Hint("worker", "redis://127.0.0.1:6379/0"): (
@@ -69,10 +69,11 @@ SAID = {
     Hint("name file", "jugs.py:Jugs"): ("type --puzzle PATH/jugs.py:Jugs", "type puzzle='PATH/jugs.py:Jugs'"),
     Hint("host", "DIR"): ("start each host with its directory: hakoiri worker --store DIR", ""),
     Hint("begin anew", RUN): (
-        "if their directories are lost, begin anew: hakoiri delete 3f9a2c-klotski",
-        "if their directories are lost, begin anew: delete_run('3f9a2c-klotski')",
+        "if their directories are lost, delete the run and start again: hakoiri delete 3f9a2c-klotski",
+        "if their directories are lost, delete the run and start again: delete_run('3f9a2c-klotski')",
     ),
-    Hint("give", "hosts", "all"): ("give --hosts all", "give resources=Resources(hosts=)"),
+    Hint("give", "hosts", "all"): ("set --hosts all", "set resources=Resources(hosts=)"),
+    Hint("serve with", "jugs.py:Jugs"): ("start the server with: hakoiri serve --puzzle PATH/jugs.py:Jugs", ""),
     Hint("worker with", "jugs.py:Jugs"): ("start workers with: hakoiri worker --puzzle jugs.py:Jugs", ""),
 }
 
@@ -118,7 +119,7 @@ def test_hints_that_were_stored_are_read_again() -> None:
 def test_python_is_given_calls(tmp_path: Path) -> None:
     with pytest.raises(HakoiriError, match=f"^there are no runs in {tmp_path}\n") as refused:
         hakoiri.open_run("last", tmp_path)
-    assert refused.value.__notes__ == ["make one with explore('klotski'); choose another with data="]
+    assert refused.value.__notes__ == ["start one with explore('klotski'); choose another with data="]
     with pytest.raises(HakoiriError) as outer, noted(), noted():
         raise HakoiriError("no", Hint("lower", "cap"), Hint("delete", RUN))
     assert outer.value.__notes__ == [f"delete_run({RUN!r}) removes it"]

@@ -12,7 +12,7 @@ from rich.console import Console
 from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.runs import living
 from hakoiri.coordinator.runs.catalogue import RunStatus
-from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
+from hakoiri.render.progress import ProgressLine, clock, progress_text, shown_progress
 from hakoiri.storage.ledger.manifest import Progress, State
 
 
@@ -90,3 +90,11 @@ def test_what_is_watched_shows_the_command_that_is_missing(monkeypatch: pytest.M
     lines = drawn_at_80(watch)
     assert max(map(len, lines)) <= 80
     assert no_coordinator(tmp_path).replace(" ", "") in "".join("".join(lines).split())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(127, "0:02:07"), (863_999, "239:59:59"), (864_000, "about 10 days"), (1.872e12, "about 59,000 years")],
+)
+def test_a_long_time_is_in_days_or_years(seconds: float, words: str) -> None:
+    assert clock(seconds) == words

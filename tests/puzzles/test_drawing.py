@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
+from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.pictures.words import text_pictures
 from hakoiri.render.boards import framed
-from hakoiri.render.pictures.terminal import print_side_by_side
+from hakoiri.render.pictures.terminal import print_picture, print_side_by_side
 
 BENT = """\
 ┌───┬───────┬───┬───────┐
@@ -34,7 +35,13 @@ TILES = """\
 
 
 @pytest.mark.parametrize(
-    ("board", "drawing"), [("#AAB##/#ACBB#/#.CC..", BENT), ("AAA/A.A/AAA", INSIDE), (".12/354", TILES)]
+    ("board", "drawing"),
+    [
+        ("#AAB##/#ACBB#/#.CC..", BENT),
+        ("#zzB##/#zCBB#/#.CC..", BENT.replace("A", "z")),
+        ("AAA/A.A/AAA", INSIDE),
+        (".12/354", TILES),
+    ],
 )
 def test_every_piece_has_a_line_around_it_and_one_letter(board: str, drawing: str) -> None:
     assert framed(board) == drawing
@@ -51,7 +58,9 @@ def test_every_piece_has_a_line_around_it_and_one_letter(board: str, drawing: st
     ],
 )
 def test_other_texts_have_their_rows_below_each_other(text: str, lines: list[str]) -> None:
-    assert framed(text).splitlines() == lines
+    out = io.StringIO()
+    print_picture(Console(file=out), text, Picture(0, 0, ()))
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == lines
 
 
 @pytest.mark.parametrize("boards", [["#AAB##/#ACBB#", "#.ABB#/#AA.B#"], ["CBA/././.", "CB/./A/."], ["1 2 3", "2 1 3"]])

@@ -10,7 +10,7 @@ from hakoiri.api import Run
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.pictures.colours import DISTINCT, apart, ink, luminance, scale
-from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
+from hakoiri.puzzles.pictures.shapes import GROUND, Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
 from hakoiri.puzzles.pictures.words import text_pictures
 from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.conformance.samples import SAMPLES, Sample
@@ -146,12 +146,7 @@ def touching(text: str) -> set[tuple[str, str]]:
     return {pair for pair in pairs if pair[0] != pair[1] and not {*pair} & {".", "#"}}
 
 
-CROWDED = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
-
-
-@pytest.mark.parametrize(
-    ("puzzle", "start"), [("klotski", START), ("sliding", CROWDED), ("tiles", "123/456/78."), ("tiles", None)]
-)
+@pytest.mark.parametrize(("puzzle", "start"), [("tiles", "123/456/78."), ("tiles", None)])
 def test_neighbours_never_share_a_colour(puzzle: str, start: str | None) -> None:
     rules = made(puzzle, start, **({"rows": "4", "columns": "4"} if start is None else {}))
     path = walk(rules, 40)
@@ -215,13 +210,32 @@ def test_any_text_has_a_picture() -> None:
     first, second = text_pictures(["AB/..", "BA/.C"])
     colours = [{label.text: part.shapes[0] for part, label in labels(picture)} for picture in (first, second)]
     assert colours[0]["A"].fill == colours[1]["A"].fill != colours[0]["B"].fill  # type: ignore[union-attr]
+    # By itself, a text has the same colours: they depend on the start alone.
+    (alone,) = text_pictures(["C./AB"], "AB/..")
+    along = text_pictures(["AB/..", "C./AB"], "AB/..")[1]
+    fills = [{shape.text: part.shapes[0].fill for part, shape in labels(each)} for each in (alone, along)]  # type: ignore[union-attr]
+    assert fills[0] == fills[1]
+
+
+def test_words_that_move_are_pieces_and_others_come_and_go() -> None:
+    first, second, third = (
+        {part.name: (part.x, part.y) for part in picture.parts[1:]}
+        for picture in text_pictures(["AB/A.", "AB/.A", "CB/.A"])
+    )
+    (moved,) = (name for name in first if first[name] != second[name])
+    assert (first.keys(), first[moved], second[moved]) == (second.keys(), (0, 40), (40, 40))
+    assert (len(first.keys() - third.keys()), len(third.keys() - first.keys())) == (1, 1)
+    # Several equal words have no identity: lights go out, and others come on.
+    lit, then = ({part.name for part in picture.parts[1:]} for picture in text_pictures(["**/..", "../**"]))
+    assert len(lit) == len(then) == 2 and lit.isdisjoint(then)
 
 
 def test_lights_are_told_by_their_colour_alone() -> None:
     (picture,) = text_pictures(["*./.*"])
     assert not list(labels(picture))
-    lit, off, *others = [part.shapes[0].fill for part in picture.parts[1:]]  # type: ignore[union-attr]
-    assert (others, lit != off) == ([off, lit], True)
+    lit = [(part.x, part.y) for part in picture.parts[1:]]
+    assert lit == [(0, 0), (40, 40)]
+    assert {part.shapes[0].fill for part in picture.parts[1:]} != {GROUND}  # type: ignore[union-attr]
 
 
 def test_balls_keep_their_names_while_they_roll() -> None:

@@ -125,6 +125,22 @@ def test_letters_of_one_shape_and_axis_are_the_same_and_others_distinct() -> Non
     assert len(np.concatenate(list(puzzle.configurations()))) == 6 * 5 * 4 // 2
 
 
+def test_each_car_keeps_its_letter_on_every_board_and_the_goal_its_car() -> None:
+    puzzle = cars(HARDEST[1], goal="", metric="unit")
+    assert puzzle.start_text() == "IBB#../I..LDD/JAAL../J.KEEM/FFK..M/GGHHHM"
+    assert puzzle.goal_text() == "A (1x2) at row 3 column 5"
+    for key in ints(np.concatenate([puzzle.keys(sorted(layer)) for layer in layers(puzzle, [puzzle.start])])):
+        rows = puzzle.render(key).split("/")
+        assert all(set(letters) <= set(row) for letters, row in zip(["B", "D", "A", "E", "F", "GH"], rows, strict=True))
+        columns = ["".join(column) for column in zip(*rows, strict=True)]
+        assert all(letter in columns[number] for number, letter in ((0, "I"), (0, "J"), (2, "K"), (3, "L"), (5, "M")))
+        assert columns[0].index("I") < columns[0].index("J")
+    assert len(set(puzzle.alike(puzzle.start).values())) == len(puzzle.alike(puzzle.start)) == 12
+    kinds = ("A", "BDEFG", "H", "IJKL", "M")
+    fills = {span.text: span.fill for row in puzzle.picture(puzzle.start).rows for span in row if span.text.isalpha()}
+    assert len({frozenset(fills[car] for car in kind) for kind in kinds}) == len({*fills.values()}) == 5
+
+
 def test_a_board_of_one_line_is_one_in_rows() -> None:
     _, line, _ = HARDEST
     one, other = cars(line, goal=""), cars(rows(line.replace("o", "."), 6), goal="A@3,5")
@@ -166,9 +182,11 @@ def test_cars_are_drawn_with_a_line_across_each_end() -> None:
         part.name: [shape for shape in part.shapes if isinstance(shape, Line)]
         for part in puzzle.picture(puzzle.start).parts
     }
-    assert {name: len(lines) for name, lines in letters.items()} == dict.fromkeys("ABCDE", 2) | {"ground": 0}
-    assert all(line.x == line.to_x for line in letters["B"])
-    assert all(line.y == line.to_y for line in letters["A"])
+    # On the ground the outline of the goal, and its exit: a thick line at the right edge of the first row.
+    assert {name: len(lines) for name, lines in letters.items()} == dict.fromkeys("ABCDE", 2) | {"ground": 7}
+    assert [shape[:4] for shape in letters["ground"] if shape.width > 2] == [(4 * 48, 0, 4 * 48, 48)]
+    assert all(line.x == line.to_x for line in letters["A"])
+    assert all(line.y == line.to_y for line in letters["B"])
 
 
 # Hunts

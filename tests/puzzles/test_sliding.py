@@ -1,7 +1,7 @@
 """Sliding blocks: moves by texts alone, the whole of small spaces, goals, mirrors, published boards, refusals."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache
 from math import lgamma, log
@@ -109,6 +109,11 @@ def relabelled(text: str, kept: str = "") -> str:
     return "".join(new.get(letter, letter) for letter in text)
 
 
+def shown(puzzle: Puzzle, kept: str = "") -> Callable[[Key], str]:
+    """The text of a key whatever the letters, but for those of the pieces that are told apart."""
+    return lambda key: relabelled(puzzle.render(key), kept)
+
+
 def drawn(text: str, letter: str, places: Places, kept: str = "") -> str:
     """The board after a piece went to these cells."""
     lines = [list(line.replace(letter, ".")) for line in text.split("/")]
@@ -192,10 +197,10 @@ def test_moves_are_those_of_the_rules(name: str, metric: str) -> None:
     puzzle = sliding(BOARDS[name], metric)
     keys = walked(puzzle, 4 if name in WIDE else 30, seed=2)
     for key, found in zip(ints(keys), lists(puzzle, keys), strict=True):
-        assert sorted(puzzle.render(successor) for successor in found) == neighbours(puzzle.render(key), metric)
+        assert sorted(map(shown(puzzle), found)) == neighbours(puzzle.render(key), metric)
         for after in found:
             move = puzzle.describe_move(key, after)
-            assert replayed(puzzle.render(key), move) == puzzle.render(after)
+            assert replayed(puzzle.render(key), move) == shown(puzzle)(after)
             assert metric == "finger" or "," not in move
             assert metric != "unit" or move.split(" ", 1)[1] in STEPS
 
@@ -232,7 +237,7 @@ def test_no_board_needs_more_than_128_bits() -> None:
 def test_whole_space_is_what_can_be_put_on_the_board(name: str) -> None:
     puzzle = sliding(SMALL[name])
     keys = whole(puzzle)
-    assert {puzzle.render(key) for key in keys.tolist()} == all_boards(SMALL[name])
+    assert set(map(shown(puzzle), keys.tolist())) == all_boards(SMALL[name])
     known = set(keys.tolist())
     refused = 0
     for key in range(max(known) + 50):
@@ -330,7 +335,7 @@ def test_mirror_is_the_text_read_backwards(board: str) -> None:
     images = [puzzle.parse(mirrored(puzzle.render(key))) for key in ints(keys)]
     assert ints(puzzle.canonical(keys)) == [min(pair) for pair in zip(ints(keys), images, strict=True)]
     for here, there in zip(lists(puzzle, keys), lists(puzzle, puzzle.keys(images)), strict=True):
-        assert {mirrored(puzzle.render(key)) for key in here} == {puzzle.render(key) for key in there}
+        assert {mirrored(puzzle.render(key)) for key in here} == set(map(shown(puzzle), there))
 
 
 def test_whole_space_with_mirrors_merged() -> None:
@@ -357,21 +362,21 @@ def test_what_is_not_symmetric_has_no_mirrors(board: str, goal: str) -> None:
 
 
 GOALS = [
-    (START, "B@4,2", "****/****/****/*AA*/*AA*"),
-    (START, " ****/****/****/*xx*/*xx* ", "****/****/****/*AA*/*AA*"),
+    (START, "B@4,2", "****/****/****/*BB*/*BB*"),
+    (START, " ****/****/****/*xx*/*xx* ", "****/****/****/*xx*/*xx*"),
     # Any upright piece and any small one will do.
     (START, "A@1,3", "**A*/**A*/****/****/****"),
-    (START, "G@5,4", "****/****/****/****/***A"),
-    (START, "****/Q***/Q***/*..*/****", "****/A***/A***/*..*/****"),
+    (START, "G@5,4", "****/****/****/****/***G"),
+    (START, "****/Q***/Q***/*..*/****", "****/Q***/Q***/*..*/****"),
     (START, START, START),
-    (SMALL["L and a wall"], "C@2,1", "***#/*A**/AA**/****"),
-    (SMALL["L and a wall"], "****/****/**../**yy", "***#/****/**../**AA"),
+    (SMALL["L and a wall"], "C@2,1", "***#/*C**/CC**/****"),
+    (SMALL["L and a wall"], "****/****/**../**yy", "***#/****/**../**yy"),
     (SMALL["L and its mirror"], "A@2,1", "***/AA*/A**"),
 ]
 
 
 @pytest.mark.parametrize(("board", "goal", "pinned"), GOALS)
-def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, pinned: str) -> None:
+def test_goals_are_pinned_as_boards_with_the_letters_that_were_typed(board: str, goal: str, pinned: str) -> None:
     swapped = str.maketrans("ABCDEFGHIJ", "JIHGFEDCBA")
     letter = goal[:1].translate(swapped) + goal[1:] if "@" in goal else goal
     # A piece that is meant by its letter, and is not the only one of its shape.
@@ -379,6 +384,8 @@ def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, 
     with several:
         puzzles = [sliding(board, goal=goal), sliding(board.translate(swapped), goal=letter)]
     puzzles += [Sliding(puzzle.parameters, puzzle.render(puzzle.start)) for puzzle in puzzles]
+    # What an earlier version pinned: canonical letters. It is the same goal, and stays as it is.
+    puzzles.append(sliding(relabelled(board), goal=relabelled(pinned, "*")))
     keys = whole(puzzles[0])
     sample = np.random.default_rng(6).choice(keys, min(len(keys), 500), replace=False)
     kinds, boards = pieces_of(pinned)
@@ -387,8 +394,10 @@ def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, 
     for key in sample.tolist():
         pieces, blanks = pieces_of(puzzles[0].render(key))
         expected.append(wanted[0] <= set(pieces.values()) and wanted[1] <= blanks)
-    for puzzle in puzzles:
-        assert puzzle.parameters == {"metric": "unit", "goal": pinned}
+    for number, puzzle in enumerate(puzzles):
+        text = pinned.translate(swapped) if "@" in goal and number in (1, 3) else pinned
+        text = relabelled(pinned, "*") if number == len(puzzles) - 1 else text
+        assert puzzle.parameters == {"metric": "unit", "goal": text}
         assert puzzle.start == puzzles[0].start
         assert puzzle.is_goal(sample).tolist() == expected
         assert puzzle.is_goal(keys).any()
@@ -406,11 +415,26 @@ def test_goals_of_wide_keys() -> None:
     assert not sliding(board).is_goal(keys).any()
 
 
-def test_any_letters_are_read_and_canonical_ones_rendered() -> None:
-    puzzle = sliding("zzyy/zzxx/wv../uttt/uttt".replace("uttt", "uttr"), "finger")
-    assert puzzle.render(puzzle.start) == "AABB/AACC/DE../FGGH/FGGH"
+def test_any_letters_are_read_and_those_of_the_start_rendered() -> None:
+    board = "zzyy/zzxx/wv../uttr/uttr"
+    with pytest.warns(PuzzleWarning):
+        puzzle = sliding(board, "finger", goal="z@4,1")
+    assert puzzle.render(puzzle.start) == puzzle.start_text() == board
+    assert puzzle.parameters["goal"] == "****/****/****/zz**/zz**"
+    assert puzzle.goal_text() == "any of z t (2x2) at row 4 column 1"
     moves = {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)}
-    assert {"E right", "E right 2", "H up"} <= moves
+    assert {"v right", "v right 2", "r up"} <= moves
+    assert puzzle.parse("AABB/AACC/DE../FGGH/FGGH") == puzzle.start
+    # The first of equal pieces in reading order has the first of their letters in the start.
+    assert puzzle.render(puzzle.parse("BBAA/CCAA/.w.v/uttr/uttr")) == "yyzz/xxzz/.w.v/uttr/uttr"
+
+
+@pytest.mark.parametrize("letters", ["", "all"])
+def test_a_path_has_the_letters_of_the_start_after_every_move(letters: str) -> None:
+    puzzle = Sliding({"distinct": letters}, "DC/BA/..")
+    path = [puzzle.parse(text) for text in ("DC/BA/..", "DC/.A/B.", "DC/A./B.")]
+    assert puzzle.describe_moves(path) == ["B down", "A left"]
+    assert puzzle.render_path(path) == ["DC/BA/..", "DC/.A/B.", "DC/A./B."]
 
 
 BAD_STARTS = {
@@ -530,10 +554,10 @@ def kept_of(board: str, letters: str) -> str:
 def test_pieces_that_are_told_apart_are_searched_as_boards_of_letters(board: str, letters: str, metric: str) -> None:
     puzzle, kept = apart(board, letters, metric), kept_of(board, letters)
     expected = reference_layers(lambda text: neighbours(text, metric, kept), relabelled(board, kept))
-    assert [sorted(map(puzzle.render, layer.tolist())) for layer in layers(puzzle)] == expected
+    assert [sorted(map(shown(puzzle, kept), layer.tolist())) for layer in layers(puzzle)] == expected
     for text in expected[-1]:
-        assert puzzle.render(puzzle.parse(text)) == text
-    assert {puzzle.render(key) for key in whole(puzzle).tolist()} == all_boards(board, kept)
+        assert shown(puzzle, kept)(puzzle.parse(text)) == text
+    assert set(map(shown(puzzle, kept), whole(puzzle).tolist())) == all_boards(board, kept)
 
 
 def test_told_apart_the_unit_squares_are_sliding_tiles() -> None:
@@ -566,11 +590,11 @@ def test_a_goal_of_one_piece_among_others_of_its_shape_is_warned_of() -> None:
 
 def test_what_is_told_apart_keeps_its_letter_and_is_pinned() -> None:
     puzzle = apart("zz.x/yy.w", "w, z")
-    assert puzzle.start_text() == "zz.A/BB.w"
+    assert puzzle.start_text() == "zz.x/yy.w"
     assert puzzle.parameters["distinct"] == "w,z"
     assert Sliding(puzzle.parameters, puzzle.start_text()).start == puzzle.start
     assert {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)} == {
-        "z right", "B right", "A left", "w left"
+        "z right", "y right", "x left", "w left"
     }  # fmt: skip
     assert apart("zz.x/yy.w", "w,z,y,x").parameters["distinct"] == "all"
     # Where nothing is told apart, all is as if there were no such option.

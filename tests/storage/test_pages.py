@@ -24,7 +24,8 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.puzzles.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
-from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot, _nodes_of
+from hakoiri.storage.engine.page_format import PageError, _nodes_of
+from hakoiri.storage.engine.pages import DataFile, Snapshot
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore

@@ -21,8 +21,9 @@ import pytest
 
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs import catalogue
-from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
+from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, queue_again, runs_like, status_of
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.service import queued_runs
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import Hint
@@ -245,6 +246,30 @@ def test_cancel_waits_for_a_driver_that_leaves(
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: holder.communicate(""))
     monkeypatch.setattr(catalogue, "time", clock)
     assert cancel_run(directory) == "cancelled"
+
+
+def test_a_run_that_is_resumed_while_cancel_waits_stays_queued(
+    directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page offers Resume as soon as the driver has committed, which is before `cancel` returns."""
+
+    def leave_and_resume(_: float) -> None:
+        with Ledger(directory, writable=True) as ledger:
+            ledger.commit(ledger.state.become("cancelled"))
+        holder.communicate("")
+        queue_again(directory)
+
+    monkeypatch.setattr(catalogue, "time", SimpleNamespace(monotonic=time.monotonic, sleep=leave_and_resume))
+    assert cancel_run(directory) == "queued"
+    assert queued_runs(directory.parent) == [directory]
+
+
+def test_cancel_of_a_failed_run_leaves_no_request_for_its_next_session(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        ledger.commit(ledger.state.become("failed", "a reason"))
+    assert cancel_run(directory) == "failed"
+    with Ledger(directory) as ledger:
+        assert (ledger.state.reason, ledger.cancel_requested()) == ("a reason", False)
 
 
 @pytest.mark.parametrize("end", ["leaves", "is killed"])

@@ -291,7 +291,7 @@ def _descendants(pid: int) -> list[psutil.Process]:
 
 
 def await_end(processes: Sequence[psutil.Process], seconds: float = PATIENCE_SECONDS) -> list[psutil.Process]:
-    """Return the processes that have not ended after so many seconds. One that nobody has reaped yet has ended."""
+    """Return the processes that still run after so many seconds. A zombie has ended."""
     with suppress(AssertionError):
         wait_until(lambda: not any(map(_lives, processes)), seconds)
     return [process for process in processes if _lives(process)]

@@ -17,12 +17,13 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from hakoiri.coordinator.spaces import growing, joining, slabs
+from hakoiri.coordinator.spaces import hosted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results import census as results
+from hakoiri.worker.spaces import joining, ranges, slabs
 
 SILENT = SilentObserver()
 
@@ -111,11 +112,11 @@ def essence(run: Run) -> tuple[Any, ...]:
 
 
 def started(tmp_path: Path, kind: str = "explore", resources: Resources | None = None, **spec: Any) -> Path:
-    """The directory of a new run that nobody has driven yet."""
+    """The directory of a new run that has not been driven."""
     return make_run(tmp_path, PuzzleSpec("klotski", **spec), kind, {}, resources or Resources())
 
 
 def small_slabs(patch: pytest.MonkeyPatch, size: int) -> None:
     """From now on a slab has so many configurations."""
-    for module in (census, growing, joining, results, slabs, verify):
+    for module in (census, hosted, joining, ranges, results, slabs, verify):
         patch.setattr(module, "SLAB", size)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.contract import Choice, Expansion, Number, Option, Puzzle
+from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, Mask, ints
+from hakoiri.puzzles.options import Choice, Number, Option
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.guard import guarded
 from tests.support.plain_search import reference_layers

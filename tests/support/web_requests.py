@@ -36,7 +36,19 @@ _FIELDS = (
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
     "pieces", "empty", "component", "every",
 )  # fmt: skip
-_KINDS = ("explore", "census", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest", "eccentricities")
+_KINDS = (
+    "explore",
+    "census",
+    "tree",
+    "study",
+    "sizes",
+    "boards",
+    "generate",
+    "hunt",
+    "optimise",
+    "hardest",
+    "eccentricities",
+)
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
     optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"kind": st.sampled_from(_KINDS)},

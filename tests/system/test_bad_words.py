@@ -73,7 +73,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run klotski -o metric", 1, "NAME=VALUE"),
         ("run klotski --whole --until-goal", 1, "leave out"),
         ("run peg-solitaire --whole", 1, "peg-solitaire cannot list its whole space; leave out --whole"),
-        ("run sliding --whole", 1, "needs a board; give --from BOARD"),
+        ("run sliding --whole", 1, "needs a board; set --from BOARD"),
         ("run sliding", 1, "--from"),
         ("run klotski --goal A@1,1", 1, "klotski option goal=A@1,1: expected 5 rows joined by '/'"),
         ("run sliding --from AA/.. --goal A@2,1 -o goal=A@1,1", 1, "cannot be combined"),

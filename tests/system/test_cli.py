@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from hakoiri.api import Run
 from hakoiri.cli import app
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
@@ -44,7 +45,7 @@ RUN = "run puzzle parameters kind status configurations depth goal_depth layers 
 FIGURES = "component size diameter radius centre periphery"
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED = {
-    "puzzles": "puzzles:name,summary,options,notes",
+    "puzzles": "puzzles:name,summary,options,notes classics:name,title,start,options,moves,source",
     "new": "file puzzle",
     "try": "puzzle ok checks:check,promise,wrong",
     "run": f"{RUN} seconds edges components",
@@ -82,7 +83,8 @@ DOCUMENTED = {
     "contest": "puzzle size plays:board,setting,team,score,moves,seconds,rank,points teams:team,place,points",
     "hunt": "puzzle parameters objective seed legs deals positions seconds best records:deal,figures certificate",
     "optimise": "score moves sequence moves_tried seconds",
-    "generate": "puzzle size setting seed balls board",
+    "generate nakuron": "puzzle size setting seed balls board",
+    "generate sliding": "run puzzle size pieces boards tried rows:board,moves,solutions,forced,branching,good,idle",
     "replay": "score moves balls left",
 }
 
@@ -177,6 +179,7 @@ ASKED = {
     "hunt gap -o ranks=4 --legs 16": None,
     "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
     "generate nakuron --size 5": None,
+    "generate sliding --size 3x3 --pieces 1x1:3 --goal 1x1@3,3 --boards 1": None,
     "replay nakuron {root}/examples/nakuron.txt 0123": None,
 }
 
@@ -340,6 +343,22 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     refused = hakoiri.here("diameter", run, "--pairs", str(target), check=False)
     assert refused.code == 2
     assert "--pairs needs --all" in refused.stderr
+
+
+def test_centre_and_periphery_are_written_in_full(finished: FinishedRuns, usual_run: Run, tmp_path: Path) -> None:
+    hakoiri, run = finished.hakoiri, str(finished.explored["run"])
+    files = [tmp_path / "centre.csv", tmp_path / "periphery.csv"]
+    shown = hakoiri.here("diameter", run, "--all", "--centre", str(files[0]), "--periphery", str(files[1])).stdout
+    centre, periphery = (file.read_text().splitlines()[1:] for file in files)
+    assert (len(centre), len(periphery)) == (20, 6)
+    assert {usual_run.distance("farthest", one) for one in centre} == {114}
+    assert {usual_run.distance("farthest", one) for one in periphery} == {190}
+    ends = usual_run.diameter().pairs.flatten().tolist()
+    assert {usual_run.puzzle.render(key) for key in ends} == {*periphery}
+    assert [word in shown for word in ("pair 3 ", "pair 4 ", "and 1 pair more: --limit N")] == [True, False, True]
+    assert "more" not in hakoiri.here("diameter", run, "--limit", "4").stdout
+    keys, apart = usual_run.eccentricities()
+    assert [apart.min(), apart.max(), len(keys)] == [114, 190, 25_955]
 
 
 def test_queued_eccentricities_are_found_where_they_are_asked_for(hakoiri: Hakoiri) -> None:

@@ -85,7 +85,7 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     before = [host.received() for host in hosts.hosts]
     ended = hosts.start(hakoiri, "klotski", "--merge-mirrors").finish()
     assert ended.json["digest"] == hakoiri.ask("run", "klotski", "--merge-mirrors")["digest"]
-    assert "restarts" not in ended.stderr, "nobody compares clocks"
+    assert "restarts" not in ended.stderr, "clocks are not compared"
     assert all(host.received() > count for host, count in zip(hosts.hosts, before, strict=True))
     assert not hosts.main.client.keys("hakoiri:*:inbox:*")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "messages stay behind"

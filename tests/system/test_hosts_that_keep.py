@@ -119,6 +119,26 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
 
 
+def test_hosts_find_the_components_of_a_space(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    """Hakoiri-musume, as published (Goto, Kawai and Sasaki): asked at its hosts, then brought home."""
+    words, env = ("klotski", "--whole", "--diameters", "below=1000"), {"HAKOIRI_REDIS": hosts.url}
+    found, alone = hakoiri.ask("run", *words, *hosts.arguments()), hakoiri.ask("run", *words)
+    assert (found["configurations"], found["components"]) == (65_880, 898)
+    assert found["digest"] == alone["digest"]
+    kept = hakoiri.ask("status", found["run"])["work_log"]["kept"]["hosts"]
+    assert [host["configurations"] for host in kept] == [65_536, 344]
+    assert kept[0]["sent"] == kept[1]["received"] > 0
+    far = hakoiri.ask("layers", alone["run"], "--depth", "0")["configurations"][-1]
+    for name, *options in [("components",), ("component-of", far), ("diameter", "--component", "7")]:
+        asked = [hakoiri.ask(name, each["run"], *options, env=env) for each in (found, alone)]
+        assert {**asked[0], "run": ""} == {**asked[1], "run": ""}, name
+    assert hakoiri.ask("verify", found["run"], env=env)["faults"] == []
+    assert "ranges cannot move" in hakoiri.here("drain", hosts.name(0), check=False, env=env).error
+    hakoiri.ask("collect", found["run"], env=env)
+    assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
+    assert hakoiri.ask("verify", found["run"])["faults"] == []
+
+
 def test_a_run_at_its_hosts_answers_as_one_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
     env = {"HAKOIRI_REDIS": hosts.url}
     words = ("pancakes", "-o", "n=7")
@@ -374,7 +394,8 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
     ("arguments", "said"),
     [
         (("klotski", "--hosts", "2"), "hosts need a Redis"),
-        (("klotski", "--whole", "--hosts", "2", "--redis", "URL"), "hosts can keep explorations"),
+        (("magic-star", "--hosts", "2", "--redis", "URL"), "hosts can keep explorations"),
+        (("klotski", "--whole", "--hosts", "2", "--copies", "2", "--redis", "URL"), "hosts keep no copies of a census"),
         (("klotski", "--hosts", "3", "--redis", "URL", "--farm-from", "1"), "0 hosts live, 3 are wanted"),
     ],
 )

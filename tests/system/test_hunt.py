@@ -81,7 +81,7 @@ def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
     ("line", "words"),
     [
         (["hunt", "klotski"], "klotski does not support hunts; puzzles that do: gap and sliding"),
-        (["hunt", "gap", "--maximise", "beauty"], "unknown objective 'beauty'; give --maximise positions|moves|depth"),
+        (["hunt", "gap", "--maximise", "beauty"], "unknown objective 'beauty'; set --maximise positions|moves|depth"),
         (["hunt", "gap", "-o", "ranks=2"], "ranks=2"),
         (["verify", "missing.json"], "missing.json cannot be read: No such file or directory"),
         (["verify", "pyproject.json/x.json"], "cannot be read"),

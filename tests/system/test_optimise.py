@@ -232,7 +232,7 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
         (("optimise", "klotski", "--from", large), "klotski has no scored moves; puzzles with scores: nakuron"),
         (
             ("optimise", "nakuron", "--from", large, "--strategy", "luck"),
-            "give --strategy cycle|random",
+            "set --strategy cycle|random",
         ),
         (
             ("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"),

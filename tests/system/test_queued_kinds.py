@@ -55,6 +55,10 @@ def mixes(job: Any) -> Any:
     return read_members(job.store)
 
 
+def designs(job: Any) -> Any:
+    return job.boards()
+
+
 def members(job: Any) -> Any:
     return read_rows(job.store)
 
@@ -91,6 +95,35 @@ KINDS = {
         mixes,
         "boards",
     ),
+    "generate": Kind(
+        (
+            "generate",
+            "sliding",
+            "--size",
+            "3x4",
+            "--pieces",
+            "2x1:1..2 1x2:1..2 1x1:2..4",
+            "--goal",
+            "2x1@4,1",
+            "--boards",
+            "9",
+        ),
+        (
+            "generate",
+            "sliding",
+            "--size",
+            "3x3",
+            "--pieces",
+            "2x1:1 1x2:1 1x1:2..3",
+            "--goal",
+            "2x1@3,1",
+            "--boards",
+            "2",
+        ),
+        "boards",
+        designs,
+        "generate",
+    ),
     "hunt of boards": Kind(
         ("hunt", "sliding", "--from", CARS, "-o", "axis=rows-and-columns", "--maximise", "moves", "--legs", "24"),
         ("hunt", "sliding", "--from", CARS, "-o", "axis=rows-and-columns", "--maximise", "moves", "--legs", "8"),
@@ -102,7 +135,7 @@ KINDS = {
 #: Its members are runs by themselves, whose small layers are given to nobody.
 SIZES = Kind(("study", "sizes", "tiles", "--sizes", "4..10"), (), "members_done", members, "sizes")
 #: What the default suite has no time for: they are queued as the others are.
-SLOW = ("study", "optimise", "boards", "hunt of boards")
+SLOW = ("study", "optimise", "boards", "generate", "hunt of boards")
 every_kind = pytest.mark.parametrize(
     "kind", [pytest.param(KINDS[name], marks=[pytest.mark.slow] * (name in SLOW)) for name in KINDS], ids=KINDS
 )

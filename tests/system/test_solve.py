@@ -106,7 +106,7 @@ def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
         (("solve", "gap", "nothing.txt"), "there is no file nothing.txt"),
         (("solve", "tiles", CONTEST), "tiles has no deals; puzzles with deals: gap and superpuzz"),
         (("solve", "gap", CONTEST.replace("26", "31", 1)), "row 1 column 2: 31 is also in row 1 column 1; missing:"),
-        (("solve", "gap", CONTEST, "-o", "ranks=8"), "give -o ranks=7"),
+        (("solve", "gap", CONTEST, "-o", "ranks=8"), "set -o ranks=7"),
         (("solve", "gap", "2\n" + CONTEST), "announces 2 deals, found 1"),
         (("solve", "gap", f"{CONTEST}\n{CONTEST}/11"), "deal 2: a deal of ranks=7 has 4 rows"),
         (("solve", "gap", "11 12"), "deal 1 has 1 rows, expected 4"),

@@ -62,7 +62,7 @@ def test_strong_components_of_a_directed_puzzle(hakoiri: Hakoiri, roads: str) ->
     assert limited == found | {"components": found["components"][:2]}
     shown = hakoiri.here("components", "last", "--strong", "--limit", "2").stdout
     assert re.search(r"^with one configuration +1$", re.sub(r" +\n", "\n", shown), re.MULTILINE)
-    assert "and 1 more components: --limit N" in shown
+    assert "and 1 component more: --limit N" in shown
     assert "2" not in [line.split()[0] for line in shown.splitlines() if line.endswith("0x9")]
 
 

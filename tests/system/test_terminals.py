@@ -75,7 +75,7 @@ def test_a_run_of_somebody_else_is_listed_and_shown(hakoiri: Hakoiri, directory:
         ("state", {"seconds": float("inf")}),
         ("state", {"depth": "deep"}),
         ("state", {"work_log": {"layers": {"workers": ["x", None]}}}),
-        ("state", {"work_log": {"layers": {"nobody": [1, 2]}, "hosts": {"a": {}}, "why_here": 5}}),
+        ("state", {"work_log": {"layers": {"unknown": [1, 2]}, "hosts": {"a": {}}, "why_here": 5}}),
         ("state", {"figures": {"depth": {"a": 1}, "configurations": "many", "status": 4}}),
     ],
     ids=str,

@@ -45,12 +45,12 @@ def configurations() -> Keys:
 
 def asked(keys: Keys) -> list[tuple[str, Arrays, Arrays]]:
     """Tasks, each with its chunk and the shared arrays."""
-    some, nobody = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8)
+    vertex, searched = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8)
     first, zero, both = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), [*RINGS, np.array([0, 3, 6])]
     return [
         ("neighbours", [keys], []), ("forest", [keys], []), ("eccentricities", [keys, first], []),
-        ("diameters", both, []), ("diameters", [*RING, first], []), ("searches", [some], RING),
-        ("look", [some, nobody, np.array([3])], RING), ("pairs", [some, zero + 1], RING),
+        ("diameters", both, []), ("diameters", [*RING, first], []), ("searches", [vertex], RING),
+        ("look", [vertex, searched, np.array([3])], RING), ("pairs", [vertex, zero + 1], RING),
     ]  # fmt: skip
 
 

@@ -52,6 +52,5 @@ class Partial:
         )  # fmt: skip
 
     def finished(self, session: int, flow: int | None) -> LayerRecord:
-        """Return the record of the finished layer."""
         digest = digest_text((self.lane_0, self.lane_1))
         return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session, flow)

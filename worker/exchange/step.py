@@ -92,8 +92,6 @@ class RangeStep:
         self._stay = self._exchange.plan_bitmaps(self._sample.successors, expected, room, threads, spare)
         spare.clear()
 
-    # Expanding
-
     def expand(
         self, is_due: Callable[[], bool], sums_flow: bool, meanwhile: Callable[[], None] = lambda: None
     ) -> Iterator[ExpandedRange]:
@@ -157,8 +155,6 @@ class RangeStep:
     def send_away(self) -> None:
         """Send the keys found for ranges of other hosts."""
         self._exchange.code_held(self._threads, bits=True, away=True)
-
-    # Merging
 
     def merge(self, first: int, keeps: Callable[[], bool], within: Source | None = None) -> Iterator[list[MergedRange]]:
         """Yield the merged pieces of each range from number `first` on, in order, with their keys while `keeps`.

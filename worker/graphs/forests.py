@@ -171,6 +171,24 @@ class Trees(NamedTuple):
     pairs: list[Keys]
 
 
+class PlaceIndex:
+    """Finds the places of keys among some increasing keys. These need no index if they are `dense`, without gaps."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+        self.dense = keys.ndim == 1 and int(keys[-1]) - int(keys[0]) + 1 == len(keys)
+        self._index = KeyIndex.of(keys[:1] if self.dense else keys)
+
+    def places(self, keys: Keys) -> Vertices:
+        """Return the places of keys; -1 for those that are not there."""
+        if self.dense:
+            offsets = keys - self.keys[0]
+            return np.where(offsets < len(self.keys), offsets.astype(np.int64), -1).astype(np.int32)
+        places = np.minimum(self._index.lower_bounds(keys), len(self.keys) - 1)
+        places[~equal_rows(self.keys[places], keys)] = -1
+        return places.astype(np.int32)
+
+
 class Forest:
     """The trees of some increasing keys, joined by their moves.
 
@@ -180,34 +198,25 @@ class Forest:
     def __init__(self, keys: Keys) -> None:
         self.keys, self._layout = keys, layout_of(keys)
         self._parents = np.arange(len(keys), dtype=np.int32)
-        self._dense = keys.ndim == 1 and int(keys[-1]) - int(keys[0]) + 1 == len(keys)
-        self._index = KeyIndex.of(keys[:1] if self._dense else keys)
+        self._index = PlaceIndex(keys)
         self._far = [(self._layout.empty(0), self._parents[:0])]
         self._count, self._most = 0, len(keys)
-
-    def places(self, keys: Keys) -> Vertices:
-        """Return the indices of keys in the forest; -1 for those that are not in it."""
-        if self._dense:
-            offsets = keys - self.keys[0]
-            return np.where(offsets < len(self.keys), offsets.astype(np.int64), -1).astype(np.int32)
-        places = np.minimum(self._index.lower_bounds(keys), len(self.keys) - 1)
-        places[~equal_rows(self.keys[places], keys)] = -1
-        return places.astype(np.int32)
 
     def link(self, first: int, targets: Keys, counts: Counts, undirected: bool) -> None:
         """Join the keys from number `first` on to the `targets` of each in turn. Overwrites `targets`.
 
         Moves of an undirected puzzle to lesser keys are left out: their counterparts connect the same keys.
         """
-        places = self._parents[:0] if self._dense else self.places(targets)
+        dense = self._index.dense
+        places = self._parents[:0] if dense else self._index.places(targets)
         members = np.empty(len(targets), dtype=np.int32)
-        count = _link(self._parents, self.keys, first, targets, counts, places, self._dense, undirected, members)
+        count = _link(self._parents, self.keys, first, targets, counts, places, dense, undirected, members)
         self._keep(targets[:count].copy(), members[:count].copy())
 
     def join(self, pairs: Keys) -> None:
         """Join the keys of pairs of which at least one is in the forest."""
         ones, others = split_pairs(pairs, self._layout)
-        places, other_places = self.places(ones), self.places(others)
+        places, other_places = self._index.places(ones), self._index.places(others)
         inside, beyond = (places >= 0) & (other_places >= 0), places < 0
         unite(self._parents, places[inside], other_places[inside])
         self._keep(ones[beyond], other_places[beyond])

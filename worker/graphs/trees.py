@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import distinct
-from hakoiri.worker.graphs.forests import Forest, Trees, balance, split_numbered
+from hakoiri.worker.graphs.forests import Forest, PlaceIndex, Trees, balance, split_numbered
 from hakoiri.worker.layers.kernels import simple_edges, split
 
 _WORD = 32
@@ -24,13 +24,13 @@ class Grown(NamedTuple):
 
 
 class TreeEdges(NamedTuple):
-    """TreeEdges to the trees of a range, and the size of each of these.
+    """Edges to the trees of a range, and the size of each of these.
 
     Each of `pairs` has 32 bits for the number of such a tree, from 0 on, and 32 for that of a tree elsewhere.
     """
 
     pairs: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.integer]
 
 
 def grow(puzzle: Puzzle, keys: Keys, first: int, step: int) -> Grown:
@@ -48,10 +48,10 @@ def edges_to(keys: Keys, labels: NDArray[np.int64], pairs: Iterable[Keys]) -> Tr
 
     ``None`` if a key of the pairs is not among `keys`.
     """
-    forest, found, most = Forest(keys), [np.empty(0, dtype=np.int64)], len(keys)
+    index, found, most = PlaceIndex(keys), [np.empty(0, dtype=np.int64)], len(keys)
     for batch in pairs:
         targets, others = split_numbered(batch, layout_of(keys))
-        if ((places := forest.places(targets)) < 0).any():
+        if ((places := index.places(targets)) < 0).any():
             return None
         found.append(distinct(labels[places] << _WORD | others))
         if sum(map(len, found)) > most:

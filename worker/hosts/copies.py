@@ -163,7 +163,6 @@ class _OwnLayer:
         self.record = store.layer_record(depth) if known else LayerRecord(depth, 0, digest_text(NOTHING), 0, 0, 0, 0)
 
     def add(self, name: bytes, value: bytes) -> None:
-        """Stage a block."""
         self._count(name, value, 1)
         self.names.add(name)
         self._store.stage(BLOCKS, name, value)
@@ -177,7 +176,6 @@ class _OwnLayer:
         return value
 
     def stage(self) -> None:
-        """Stage the record."""
         self.record = replace(self.record, index=zlib.crc32(b"".join(sorted(self.names))))
         self._store.stage_layer(self.record)
 

@@ -23,6 +23,7 @@ from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import begin_part
+from hakoiri.worker.hosts.mail import Mail
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.tasks import Array, Arrays
@@ -36,7 +37,7 @@ _NAME_FILE = "host"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
 #: Requests that begin a step; reading must not disturb one.
-_STEPS = ("host-take", "host-expand", "host-back")
+_STEPS = ("host-take", "host-expand", "host-back", "host-list")
 #: Requests that change the stored layers of a finished run.
 _MOVES = ("host-take", "host-settle")
 #: Requests that use the rules of the puzzle; requests that derive layers, or may come meanwhile.
@@ -127,6 +128,12 @@ class Host:
                 "host-derive": lambda: part.derive(request, session),
                 "host-compare": lambda: part.compare(request, session),
                 "host-check": lambda: part.check(request, session, chunk[1:]),
+                "host-list": lambda: part.census(request).list_own(request),
+                "host-join": lambda: part.census(request).join_own(request),
+                "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
+                "host-edges": lambda: part.census(request).edges(request),
+                "host-number": lambda: part.census(request).number(request, chunk[-1]),
+                "host-labels": lambda: reading.labels(part.store, chunk[-1]),
             }
             try:
                 return answers[task]()

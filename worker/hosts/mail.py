@@ -14,7 +14,7 @@ from hakoiri.worker.transport.names import inbox_key
 #: The seconds that a message may wait for room in a data Redis, and that a receiver waits for a message.
 PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 0.2
-#: The seconds after which Redis drops messages that nobody takes.
+#: The seconds after which Redis drops messages that were not read.
 _KEEP_SECONDS = 900
 
 

@@ -25,10 +25,11 @@ from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.hosts.base_run import BaseConfigurations
-from hakoiri.worker.hosts.checking import PartCheck
+from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
+from hakoiri.worker.hosts.reading import PartCheck
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
 from hakoiri.worker.layers.partition import partition_by
@@ -66,6 +67,7 @@ class RunPart:
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
+        self._census: HostCensus | None = None
         #: The reference rules by which layers are made again.
         self._rules: Rules | None = None
 
@@ -74,8 +76,6 @@ class RunPart:
         self._abandon()
         self.end_rules()
         self._resources.close()
-
-    # Requests
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
         """Keep own keys, and copies, of the layers before `request.depth`, nearest last, in place of all there is."""
@@ -226,7 +226,11 @@ class RunPart:
         """The store of the own ranges, and that of the copies, if there are any."""
         return [self.store] if self._copies is None else [self.store, self._copies]
 
-    # The run that goal distances belong to
+    def census(self, request: HostRequest) -> HostCensus:
+        """The own ranges of a whole space."""
+        if self._census is None:
+            self._census = HostCensus(self.store, self.puzzle, self._threads, self._shares, request)
+        return self._census
 
     def look_within(self, base: "RunPart | None", request: HostRequest) -> None:
         """Filter the layers of goal distances by the own ranges of a finished run, whose part is `base`."""
@@ -238,8 +242,6 @@ class RunPart:
         """Have the next step read that run anew, because its part `base` is about to change."""
         if self._layers.within is not None and self._layers.within.stores == base.stores:
             self._layers.within = None
-
-    # Work in progress
 
     @property
     def copies(self) -> Copies:
@@ -283,7 +285,7 @@ class RunPart:
             self._rules = None
 
     def _abandon(self) -> None:
-        for under_way in (self._step, self._transfer):
+        for under_way in (self._step, self._transfer, self._census):
             if under_way is not None:
                 under_way.close()
-        self._step = self._transfer = self._check = None
+        self._step = self._transfer = self._check = self._census = None

@@ -18,10 +18,12 @@ from hakoiri.worker.tasks import Array, Arrays
 _Answer = TypeVar("_Answer")
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
-#: layers; make one again by the reference rules, and say what it is; let go.
+#: layers; make one again by the reference rules, and say what it is; let go. For a whole space: list it, join it, hand
+#: what leads elsewhere to other hosts, answer the edges to their trees, number components, give their labels.
 HOST_TASKS = (
     "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-cut", "host-send", "host-receive",
     "host-settle", "host-index", "host-give", "host-find", "host-check", "host-derive", "host-compare", "host-leave",
+    "host-list", "host-join", "host-hand", "host-edges", "host-number", "host-labels",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
 _MOST_DEPTH = 1 << 21
@@ -42,7 +44,7 @@ class HostRequest:
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
     in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. `last` says
     that no other layer is made again by the rules. Layers of goal distances of a directed puzzle lie within the run of
-    the manifest `base`, which has the same ranges.
+    the manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
     """
 
     manifest: dict[str, Any]
@@ -68,6 +70,7 @@ class HostRequest:
     last: bool = False
     pieces: list[int] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
+    slabs: int = 0
 
     @property
     def cuts(self) -> Partition:
@@ -123,7 +126,7 @@ class HostRequest:
             raise PayloadError("a request is not readable: its ranges do not match its hosts")
         if (
             not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
-            or min(found.memory, found.round, *found.expected, *found.pieces, 0) < 0
+            or min(found.memory, found.round, found.slabs, *found.expected, *found.pieces, 0) < 0
             or not all(0 < number < ranges for number in found.fresh)
             or not (0 <= found.sample <= _MOST_SAMPLE and 0 <= found.seed < _MOST_SEED)
         ):
@@ -169,6 +172,37 @@ class HostChecked:
     finished: bool
     faults: list[str]
     broken: list[int]
+
+
+@dataclass(frozen=True)
+class HostPassed:
+    """The figures of a host's part of a whole space in a pass, and whether that is `finished`.
+
+    `done` of its configurations are, by `threads`, for `seconds` of this request. Once all are listed `size`, `digest`,
+    `goals` and `stored` bytes are those of the part. `moves` and `balance` are sums over its moves so far
+    (`worker.graphs.forests.balance`). A `stray` move leads to no configuration. `sent` counts its messages to each
+    host, of `bytes` in all; `received` the bytes of those of others, and `spilled` those of its files.
+    """
+
+    finished: bool
+    done: int
+    threads: int
+    seconds: float = 0.0
+    size: int = 0
+    digest: str = ""
+    goals: int = 0
+    stored: int = 0
+    moves: int = 0
+    balance: int = 0
+    stray: bool = False
+    sent: list[int] = field(default_factory=list)
+    bytes: int = 0
+    received: int = 0
+    spilled: int = 0
+
+    def __post_init__(self) -> None:
+        if self.digest and digest_text(lanes_in(self.digest)) != self.digest:
+            raise ValueError(f"{self.digest!r} is not a digest")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ may be the one before a host's own last: so two marks are kept, and going back c
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.commits import CommitThread
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError
@@ -158,7 +160,7 @@ class HostStep:
     def merge(self, expected: list[int], seconds: float) -> tuple[HostMerged, list[Keys] | None]:
         """Merge all, with commits every so many seconds; return the figures of the own part, and its keys if they fit.
 
-        The last ranges are staged at the end, not committed.
+        Commits run beside the merge. The last ranges are staged at the end, not committed.
         """
         began = monotonic()
         self._await(expected)
@@ -169,14 +171,15 @@ class HostStep:
         merged = self._ranges.merge(first, lambda: held.pieces is not None, self._within)
         mine = sorted(number for number in self._mine if number >= first)
         sizes = list[int]()
-        for number, pieces in zip(mine, merged, strict=True):
-            sizes.append(self._take_in(number, pieces, held))
-            late = monotonic() - committed > seconds
-            if late or self._store.staged_bytes > self._part.shares.staged_bytes:
-                self._stage_merged()
-                self._store.commit(self._store.state)
-                self._spill.forget_below(number + 1)
-                committed = monotonic()
+        with CommitThread(self._store) as commits:
+            for number, pieces in zip(mine, merged, strict=True):
+                sizes.append(self._take_in(number, pieces, held))
+                late = monotonic() - committed > seconds
+                much = self._store.staged_bytes > self._part.shares.staged_bytes // 2
+                if late or much or commits.is_worthwhile:
+                    self._stage_merged()
+                    commits.begin(partial(self._spill.forget_below, number + 1))
+                    committed = monotonic()
         self._stage_merged()
         record = self.mark.finished(0, None)
         made = record.size, record.goals, record.digest, record.stored_bytes
@@ -223,7 +226,7 @@ class HostStep:
     def _stage_merged(self) -> None:
         """Stage how much is merged, if another attempt can go on from there."""
         if self._kept:
-            # The coordinator has recorded the last round: nobody goes back to an earlier one.
+            # The coordinator has recorded the last round: no host goes back to an earlier one.
             self._stage(replace(self.mark, spilled=self.mark.spilled.beyond(self.mark.merged)))
 
     def _stage(self, *marks: RoundMark) -> None:

@@ -25,8 +25,8 @@ from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 
 #: A message has about so many bytes, and so many of them wait for the network at most.
 _MESSAGE_BYTES, _WAITING = 1 << 20, 16
-#: So many messages are under way at once: of hosts that send to one at a time, some receive from several and some from
-#: nobody. Smaller messages are over before another thread has begun.
+#: So many messages are under way at once: if each host sent to one at a time, some would receive from several, some
+#: from none. Smaller messages are over before another thread has begun.
 _SENDERS, _SMALL_BYTES = 8, 1 << 16
 #: The most bytes of the blocks of a message.
 MOST_BYTES = 1 << 28
@@ -127,7 +127,7 @@ class Outbox:
         while (following := self._queue.get()) is not None:
             if self._given_up:
                 return
-            # After an error the rest is passed over, so that nobody waits for ever.
+            # After an error the rest is passed over, so that the sender does not wait for ever.
             if self._error is None:
                 owner, number, parts = following
                 try:
@@ -226,9 +226,14 @@ def pack_message(sender: int, number: int, parts: Sequence[tuple[int, Coded]], c
     """Return a message with the blocks of some ranges."""
     ranges = np.repeat([each for each, _ in parts], [len(coded.counts) for _, coded in parts])
     coded = join_coded([coded for _, coded in parts])
-    data = zstandard.compress(coded.data, _LEVEL) if compresses else coded.data
+    data = np.frombuffer(coded.data, "u1")
     ids = np.array([sender, number, compresses], dtype=np.int64)
-    return pack_arrays([ids, ranges, *coded[:3], np.frombuffer(data, "u1")])
+    return pack_arrays([ids, ranges, *coded[:3], compressed(data) if compresses else data])
+
+
+def compressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return some bytes compressed."""
+    return np.frombuffer(zstandard.compress(data.data, _LEVEL), "u1")
 
 
 def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tuple[int, Coded]]]:
@@ -241,12 +246,12 @@ def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tup
         raise PayloadError("a message of another host is not readable: its sender is missing")
     sender, number, compressed = ids.tolist()
     if compressed:
-        data = _decompressed(data)
+        data = decompressed(data)
     return sender, number, _split_ranges(ranges, firsts, counts, lengths, data, layout)
 
 
-def _decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the bytes of blocks; `PayloadError` for damaged bytes, or so many that no host would send them."""
+def decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the bytes again; `PayloadError` for damaged bytes, or so many that no host would send them."""
     try:
         # IMPORTANT: zstandard makes room for as many bytes as the frame says.
         if zstandard.frame_content_size(data.data) > MOST_BYTES:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.checks import disagreement
+from hakoiri.puzzles.conformance.checks import disagreement
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys, ints
 

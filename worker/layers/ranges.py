@@ -119,15 +119,9 @@ class RangeExpansion:
     """
 
     def __init__(
-        self,
-        puzzle: Puzzle,
-        depth: Depth,
-        table: NDArray[np.int64],
-        put: Put,
-        whole: list[Bitmap],
-        most_bytes: int,
+        self, puzzle: Puzzle, depth: Depth, table: NDArray[np.int64], put: Put, whole: list[Bitmap], most_bytes: int,
         sums_flow: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._puzzle, self._layout, self._depth, self._table = puzzle, puzzle.layout, depth, table
         self._put, self._most_bytes, self._sums_flow = put, most_bytes, sums_flow
         self._has_whole, self._free = bool(whole), SimpleQueue[Bitmap]()

@@ -6,7 +6,6 @@ All chunks share the arrays of a `Ground`, followed, for games, by the first fie
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.nakuron.board import MOST_MOVES, random_board
@@ -22,6 +21,7 @@ from hakoiri.puzzles.nakuron.kernels import (
     make_scratch,
     tilt,
 )
+from hakoiri.puzzles.scored import Scored
 from hakoiri.worker.plays.moving import Array, Arrays, Moved, PlayedGame, best_answer
 
 #: A game ends when nothing has dropped for this many moves.

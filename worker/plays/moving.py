@@ -1,6 +1,6 @@
 """Chunks of an optimisation: boards moved on, or some games played. Pure functions of arrays.
 
-All chunks share the arrays of a `puzzles.capabilities.Arena`. Boards are keys here, as words of 64 bits.
+All chunks share the arrays of a `puzzles.scored.Arena`. Boards are keys here, as words of 64 bits.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.capabilities import Scored
 from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.scored import Scored
 from hakoiri.worker.errors import refusing
 
 Array = NDArray[Any]

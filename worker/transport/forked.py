@@ -35,7 +35,6 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, if the process lives."""
         # A child of a fork server can be gone before the server has reported its exit code.
         if self.poll() is None:
             with suppress(ProcessLookupError):

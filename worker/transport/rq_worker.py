@@ -125,23 +125,15 @@ class TaskWorker(SimpleWorker):
         """The seconds until it takes no more chunks."""
         return self._until - time.monotonic() - max(self._lately)
 
-    def check_for_suspension(self, burst: bool) -> None:
-        """Do nothing: another program may have suspended its workers, and Hakoiri's would let runs wait silently."""
+    def _nothing(self, *_: Any, **__: Any) -> None:
+        """Do nothing, in place of what RQ does."""
 
-    def run_maintenance_tasks(self) -> None:
-        """Do nothing: RQ's registries hold nothing of Hakoiri's."""
-
-    def register_birth(self) -> None:
-        """Do nothing: `worker.transport.connection.start_heartbeat` reports living workers."""
-
-    def register_death(self) -> None:
-        """Do nothing, as in `register_birth`."""
-
-    def subscribe(self) -> None:
-        """Do nothing: commands from RQ's channel are ignored."""
-
-    def set_shutdown_requested_date(self) -> None:
-        """Do nothing: the key would stay in Redis for ever."""
+    # RQ's registries and channel are not used: `worker.transport.connection.start_heartbeat` reports living workers.
+    run_maintenance_tasks = register_birth = register_death = heartbeat = subscribe = _nothing
+    # Another program may have suspended its workers, and Hakoiri's would let runs wait silently.
+    check_for_suspension = _nothing
+    # The key would stay in Redis for ever.
+    set_shutdown_requested_date = _nothing
 
     def _install_signal_handlers(self) -> None:
         super()._install_signal_handlers()  # type: ignore[no-untyped-call]
@@ -157,9 +149,6 @@ class TaskWorker(SimpleWorker):
     def set_state(self, state: str, pipeline: Any = None) -> None:
         """Set the state, busy or idle, in this process only; a request to stop depends on it."""
         self._state = state
-
-    def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
-        """Do nothing: RQ's registries are not used."""
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Make the attempt that a job requests, and remove the job from Redis.
@@ -241,8 +230,7 @@ def _outcome(
         # Another machine may have more.
         return "missing", "too little memory"
     except Exception as error:
-        known = isinstance(error, HakoiriError)
-        return "failed", error if known else TaskError(f"{type(error).__name__}: {error}")
+        return "failed", error if isinstance(error, HakoiriError) else TaskError(f"{type(error).__name__}: {error}")
     return "done", ""
 
 

@@ -7,8 +7,10 @@ from rich.text import Text
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering, named
 from hakoiri.cli.groups import Asking
-from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, read_board, redis_url
+from hakoiri.cli.options import ConfArgument, RedisOption, RunArgument, redis_url
 from hakoiri.hints import command
+from hakoiri.puzzles.errors import counted
+from hakoiri.reading import read_board
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 
 if TYPE_CHECKING:
@@ -131,4 +133,4 @@ def _print_kinds(found: "StrongComponents") -> None:
 
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
-        stdout().print(f"and {count:,} more {what}: {how}", style="dim")
+        stdout().print(f"and {counted(count, what)} more: {how}", style="dim")

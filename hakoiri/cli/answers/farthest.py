@@ -16,10 +16,15 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hakoiri.api import Diameter, Run
+    from hakoiri.puzzles.keys.layout import Keys
 
 #: The most pairs in a picture.
 _PAIRS = 4
+#: The most pairs printed by default.
+_PRINTED = 3
 
 
 @command_line("diameter last --all --pairs pairs.csv")
@@ -33,6 +38,13 @@ def diameter(
     pairs: Annotated[
         Path | None, option("--pairs", "FILE", "With --all: write all pairs to FILE, .csv or .parquet.")
     ] = None,
+    centre: Annotated[
+        Path | None, option("--centre", "FILE", "With --all: write the whole centre to FILE, .csv or .parquet.")
+    ] = None,
+    periphery: Annotated[
+        Path | None, option("--periphery", "FILE", "With --all: write the whole periphery to FILE, .csv or .parquet.")
+    ] = None,
+    limit: Annotated[int, option("--limit", "N", "Print at most N pairs.", min=0)] = _PRINTED,
     plot: Annotated[Path | None, option("--plot", "FILE", "Draw the pairs: .svg or .png.")] = None,
     queue: QueueOption = False,
     puzzle: OwnFileOption = None,
@@ -46,17 +58,13 @@ def diameter(
     """
     from hakoiri.rows.answers import diameter_row
 
-    if pairs is not None:
-        from hakoiri.export.rows import check_ending as check_table
-
-        if not every:
-            raise typer.BadParameter("--pairs needs --all")
-        check_table(pairs)
+    tables = {"--pairs": pairs, "--centre": centre, "--periphery": periphery}
+    _check_tables(tables, every)
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
 
         check_ending(plot)
-    refuse_with_queue(queue, {"--pairs": pairs, "--plot": plot})
+    refuse_with_queue(queue, {**tables, "--plot": plot})
     base, own = _base_and_component(name, work.data)
     resources = work.resources
     with opened(base, work.data, work.memory, puzzle) as run:
@@ -69,18 +77,35 @@ def diameter(
             drive_to_end(own_run.make(resources, every=every), resources, work.data)
         with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)
+            if centre is not None or periphery is not None:
+                keys, apart = run.eccentricities(number, control, progress)
         of_start = run.is_census and run.start_component == found.record.component
     if pairs is not None:
         _write_pairs(run, found, pairs)
+    if centre is not None:
+        _write_configurations(run, keys[apart == apart.min()], centre)
+    if periphery is not None:
+        _write_configurations(run, keys[apart == apart.max()], periphery)
     if plot is not None:
         _plot_pairs(run, found, plot)
     if work.json:
         print_json({"run": run.name} | diameter_row(run, found))
         return
-    _print_diameter(run, found, of_start)
+    _print_diameter(run, found, of_start, limit)
 
 
-def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
+def _check_tables(tables: "Mapping[str, Path | None]", every: bool) -> None:
+    """Refuse files that cannot be written, before the work for them."""
+    from hakoiri.export.rows import check_ending
+
+    for name, target in tables.items():
+        if target is not None and not every:
+            raise typer.BadParameter(f"{name} needs --all")
+        if target is not None:
+            check_ending(target)
+
+
+def _print_diameter(run: "Run", found: "Diameter", of_start: bool, limit: int) -> None:
     """Print a component in a column, then the pairs; `of_start` if it is that of the puzzle's start."""
     from hakoiri.rows.answers import component_row
 
@@ -92,7 +117,7 @@ def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
     if found.eccentricities is not None:
         row["eccentricities"] = _span(found.eccentricities)
     stdout().print(facts(row))
-    _print_pairs(run, found)
+    _print_pairs(run, found, limit)
 
 
 def _span(eccentricities: dict[int, int]) -> str:
@@ -114,6 +139,14 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     stderr().print(Text(f"{counted(count, 'pairs')} written to {target}"))
 
 
+def _write_configurations(run: "Run", keys: "Keys", target: Path) -> None:
+    from hakoiri.export.rows import write_rows
+    from hakoiri.puzzles.keys.layout import ints
+
+    count = write_rows(({"configuration": run.puzzle.render(key)} for key in ints(keys)), target)
+    stderr().print(Text(f"{counted(count, 'configurations')} written to {target}"))
+
+
 def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
     """Return the run to query; for a run of eccentricities its base run and its component."""
     from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
@@ -126,17 +159,21 @@ def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
         return base, ledger.manifest.plan.get("component")
 
 
-def _print_pairs(run: "Run", found: "Diameter") -> None:
+def _print_pairs(run: "Run", found: "Diameter", limit: int) -> None:
+    """Print the first pairs and how many more there are, as far as known."""
     from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.terminal import print_side_by_side
 
     count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
-    for number, pair in enumerate(found.pairs, 1):
+    for number, pair in enumerate(found.pairs[:limit], 1):
         texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
         stdout().print()
         print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
-    if count is not None and count > len(found.pairs):
-        stdout().print(f"and {counted(count - len(found.pairs), 'pairs')} more", style="dim")
+    known, shown = len(found.pairs) if count is None else count, min(limit, len(found.pairs))
+    if known > shown:
+        how = ": --limit N" if len(found.pairs) > shown else ""
+        least = "at least " if count is None else ""
+        stdout().print(f"and {least}{counted(known - shown, 'pairs')} more{how}", style="dim")
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:

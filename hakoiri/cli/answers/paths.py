@@ -10,8 +10,9 @@ from rich.text import Text
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.groups import Asking
-from hakoiri.cli.options import ConfArgument, RunArgument, read_board
+from hakoiri.cli.options import ConfArgument, RunArgument
 from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.reading import read_board
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:

@@ -107,7 +107,6 @@ def _played(asked: "Request", resources: "Resources", data: Path | None, control
 
 
 def _rows(seed: int, contests: "list[dict[int, dict[str, Entered]]]") -> list[dict[str, Any]]:
-    """Return a row for each play, with its rank and its points."""
     from hakoiri.coordinator.plays.contest import points, ranks
 
     return [

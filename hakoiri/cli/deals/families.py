@@ -24,7 +24,10 @@ MOST_SIZE = 64
 def boards(
     size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5.")],
     pieces: Annotated[
-        str, option("--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT of each piece, * for any count: "2x2:1 2x1:*".')
+        str,
+        option(
+            "--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT or a drawing of each, * for any count: "2x2:1 2x1:* xx/x.:1..2".'
+        ),
     ],
     empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "2",
     goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.")] = "",
@@ -35,7 +38,7 @@ def boards(
     *,
     work: Work,
 ) -> None:
-    """Measure all boards made of given rectangular pieces.
+    """Measure all boards made of given pieces.
 
     Reports components and exact diameters for every mix of the pieces. If interrupted, run the same command again to
     continue.
@@ -88,7 +91,7 @@ def sizes(
     from hakoiri.coordinator.families.sizes import b_files as tables_of
     from hakoiri.storage.engine.files import naming, write_file
 
-    spec = spec_of(puzzle, options, None, None)
+    spec = spec_of(puzzle, options, None)
     refuse_with_queue(queue, {"--b-files": b_files})
     asked = StudySizes.parse_request(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
 

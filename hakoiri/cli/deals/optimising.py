@@ -9,7 +9,6 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
-from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 
 GameArgument = Annotated[str, shared.puzzle_argument("Only nakuron.")]
@@ -46,36 +45,11 @@ def optimise(
     """
     from hakoiri.coordinator.plays.job import Optimise
 
-    spec = shared.spec_of(puzzle, options, start, None)
+    spec = shared.spec_of(puzzle, options, start)
     asked = Optimise.parse_request(
         spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
     )
     start_run(asked, "optimise", work, queue=queue)
-
-
-@command_line("generate nakuron --size 250 --setting 3 --seed 7")
-def generate(
-    puzzle: GameArgument,
-    size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
-    setting: Annotated[
-        int, option("--setting", "1|2|3", "Share of walls: 1 is 10 %, 2 is 15 %, 3 is 20 %.", min=1, max=3)
-    ] = 1,
-    seed: Annotated[int, shared.seed_option("the board")] = 1,
-    json: shared.JsonOption = False,
-) -> None:
-    """Print a random board, the same on every machine.
-
-    The Supercomputing Contest has three settings of boards.
-    """
-    from hakoiri.puzzles.nakuron.board import random_board
-
-    require_large_boards(puzzle)
-    board = random_board(size, setting, seed)
-    if json:
-        figures = {"size": size, "setting": setting, "seed": seed, "balls": board.balls}
-        print_json({"puzzle": puzzle} | figures | {"board": board.text()})
-    else:
-        print_line("\n".join(board.lines()))
 
 
 def is_whole(text: str) -> bool:
@@ -115,9 +89,9 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
 
 def require_large_boards(puzzle: str) -> None:
     """Raise `PuzzleError` for a puzzle without boards to play."""
-    from hakoiri.puzzles.capabilities import Scored
     from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.registry import puzzle_class
+    from hakoiri.puzzles.scored import Scored
 
     kind = puzzle_class(puzzle)
     if not (issubclass(kind, Scored) and kind.large_boards):

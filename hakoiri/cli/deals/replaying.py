@@ -8,8 +8,9 @@ from rich.text import Text
 
 from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.deals.solving import ReachOption, ShortenOption, print_shortened, shortened_row
-from hakoiri.cli.options import JsonOption, PuzzleOptions, puzzle_argument, read_board, read_text, spec_of
+from hakoiri.cli.options import JsonOption, PuzzleOptions, puzzle_argument, spec_of
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.reading import read_board, read_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -48,15 +49,15 @@ def replay(
         from hakoiri.render.pictures.files import FILMS, check_ending
 
         check_ending(film, FILMS)
-    from hakoiri.puzzles.capabilities import Scored
     from hakoiri.puzzles.registry import puzzle_class
+    from hakoiri.puzzles.scored import Scored
     from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
     kind = puzzle_class(puzzle)
     if issubclass(kind, Scored) and kind.large_boards and not (options or shorten):
         _replay_play(read_board(start), read_text(moves), steps, film, json)
         return
-    game = spec_of(puzzle, options, start, None).build()
+    game = spec_of(puzzle, options, start).build()
     if not isinstance(game, Solitaire):
         raise PuzzleError(
             f"{puzzle} has no solutions to replay with these options; puzzles that have: gap and superpuzz"

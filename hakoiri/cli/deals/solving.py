@@ -7,9 +7,10 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.commands import argument, command_line, flag, option
-from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, puzzle_argument, read_text, seed_option
+from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, puzzle_argument, seed_option
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.reading import read_text
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 

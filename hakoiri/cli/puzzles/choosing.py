@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
 
-from hakoiri.cli.commands import argument, command_line, option
+from hakoiri.cli.commands import argument, command_line, flag, option
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, read_board
+from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, spec_of
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -22,26 +23,43 @@ def puzzles(
         argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
     options: PuzzleOptions = None,
+    classics: Annotated[bool, flag("--classics", "List known boards with their fewest moves and sources.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
 
     With a name, describes its rules, its options, its usual start and the notation of its configurations.
     """
-    from hakoiri.rows.puzzles import puzzle_rows
+    from hakoiri.rows.puzzles import classic_rows, puzzle_rows
 
     if name is not None:
+        if classics:
+            raise PuzzleError(f"--classics and the puzzle {name} cannot be combined")
         _tell(name, options, json)
         return
-    rows = puzzle_rows()
+    rows, known = puzzle_rows(), classic_rows()
     if json:
-        print_json({"puzzles": rows})
+        print_json({"puzzles": rows, "classics": known})
+        return
+    if classics:
+        _list_classics(known)
         return
     listed = table("puzzle", "what it is, its options, what it can")
     for row in rows:
         listed.add_row(row["name"], _lines(row))
     stdout().print(listed)
     stdout().print("describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME", style="dim")
+
+
+def _list_classics(rows: list[dict[str, Any]]) -> None:
+    listed = table("name", *rows[0]["moves"], "what it is, its source")
+    for row in rows:
+        told = Text.assemble(row["title"], "\n", (row["source"], "dim"))
+        listed.add_row(row["name"], *(f"{moves:,}" for moves in row["moves"].values()), told)
+    stdout().print(listed)
+    example = rows[0]["name"]
+    stdout().print(f"search one: hakoiri run sliding --from {example} -o metric=finger; draw it: hakoiri show "
+                   f"{example} --puzzle sliding", style="dim")  # fmt: skip
 
 
 def _tell(name: str, options: list[str] | None, json: bool) -> None:
@@ -61,7 +79,8 @@ def _tell(name: str, options: list[str] | None, json: bool) -> None:
         console.print()
         console.print(_option_table(row["options"]))
     console.print()
-    shown = {"can": ", ".join(row["notes"]), "keys": row["layout"], "usual start": row["start"], "its key": row["key"]}
+    shown = {"can": ", ".join(row["notes"]), "goal": row["goal"], "keys": row["layout"]}
+    shown |= {"usual start": row["start"], "its key": row["key"]}
     console.print(facts({what: value or None for what, value in shown.items()}))
     if row["start"] is not None:
         puzzle = spec.build()
@@ -103,19 +122,21 @@ def show(
     shows its balls and those that each tilt would drop.
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
-    from hakoiri.puzzles.capabilities import Placements, Scored
+    from hakoiri.puzzles.capabilities import Dealt, Placements
     from hakoiri.puzzles.registry import puzzle_class
+    from hakoiri.puzzles.scored import Scored
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
-    spec, text = own_spec(puzzle, options), read_board(conf)
+    spec = spec_of(puzzle, options, conf)
+    text = spec.start or ""
     kind = puzzle_class(spec.name, spec.digest)
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
         show_board(text, plot, json)
         return
-    if kind.start_is_board:
-        spec = replace(spec, start=text)
-    rules = spec.build()
+    # A start of these may be more than a configuration; elsewhere the letters of the board stay.
+    dealt = issubclass(kind, Dealt | Scored) and not kind.start_is_board
+    rules = (replace(spec, start=None) if dealt else spec).build()
     key = rules.parse(text)
     row = configuration_row(rules, key)
     picture = rules.picture(key)

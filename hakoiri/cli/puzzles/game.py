@@ -56,17 +56,14 @@ class PlaySession:
 
     @property
     def here(self) -> "Key":
-        """The configuration on the board."""
         return self.path[-1]
 
     @property
     def solved(self) -> bool:
-        """Return whether the board is a goal."""
         return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
 
     @property
     def moves(self) -> list[str]:
-        """The descriptions of all moves so far."""
         return self.puzzle.describe_moves(self.path)
 
     def press(self, key: Press | str) -> None:

@@ -9,8 +9,9 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.commands import argument, command_line, flag, option
-from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
+from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.reading import read_board
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stdout
 

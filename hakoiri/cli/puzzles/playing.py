@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, option
-from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
+from hakoiri.cli.commands import command_line
+from hakoiri.cli.options import DataOption, FromOption, JsonOption, PuzzleArgument, PuzzleOptions, spec_of
 from hakoiri.cli.puzzles.game import ARROWS, PlaySession, Press
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
@@ -32,7 +32,7 @@ _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Start here.", usual="usual")] = None,
+    start: FromOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -44,8 +44,7 @@ def play(
 
     if not sys.stdin.isatty():
         raise PuzzleError("play needs a terminal, because it reads single keys; to see a solution: hakoiri path last")
-    text = None if start is None else read_board(start)
-    spec = own_spec(puzzle, options, text)
+    spec = spec_of(puzzle, options, start)
     rules = spec.build()
     if isinstance(rules, Placements):
         raise PuzzleError(f"{rules.name} is a tree, so it cannot be played")

@@ -89,7 +89,7 @@ def runs(
     elif there:
         stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} matches"))
     else:
-        stderr().print(Text(f"no runs in {where}; make one with: hakoiri run klotski"))
+        stderr().print(Text(f"no runs in {where}; start one with: hakoiri run klotski"))
 
 
 def _print_list(found: "list[RunStatus]", where: Path) -> None:

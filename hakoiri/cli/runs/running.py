@@ -8,9 +8,11 @@ from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.reading import read_board
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Request
+    from hakoiri.puzzles.registry import PuzzleSpec
 
 WholeOption = Annotated[
     bool, flag("--whole", "Take a census of the whole space: every configuration, component and diameter.")
@@ -64,13 +66,52 @@ class Wanted:
 
 
 @command_line("run klotski --whole")
-def run(wanted: Wanted, search: LayersHere, wide: shared.WideOption = False) -> None:
+def run(
+    wanted: Wanted, search: LayersHere, wide: shared.WideOption = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Create nothing; print the size, memory, disk and time of the run.")]
+    = False,
+) -> None:  # fmt: skip
     """Enumerate a puzzle in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
     """
     kind, asked = wanted.request()
+    if dry_run:
+        if wanted.whole:
+            raise PuzzleError("--dry-run and --whole cannot be combined; a census is at least as large as a run")
+        _print_needs(asked.spec, search)
+        return
     start_run(asked, kind, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
+
+
+def _print_needs(spec: "PuzzleSpec", search: LayersHere) -> None:
+    """Print what a short search from the start finds, and what a run for all of it takes."""
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.render.progress import clock
+    from hakoiri.render.tables import facts, print_json, stdout
+    from hakoiri.rows.probes import probe_row
+
+    row = probe_row(spec.build(), search.resources, data_directory(search.data))
+    if search.json:
+        print_json(row)
+        return
+    known, goal = row["expected"] is not None, row["goal_depth"]
+    free = f"{_size(row['free'])} are free"
+    told = {
+        "puzzle": row["puzzle"],
+        "start": row["start"],
+        "configurations": row["expected"] if known else f"more than {row['configurations']:,}, how many is not known",
+        "nearest goal": ("none" if row["exhausted"] else f"none within {row['depth']} moves")
+        if goal is None else f"{goal} moves",
+        "memory": f"{_size(row['memory'])} at most",
+        "disk": f"{_size(row['disk'])}, {free}" if known else free,
+        "time": f"{clock(row['seconds'])} by one thread" if known else None,
+    }  # fmt: skip
+    stdout().print(facts(told))
+
+
+def _size(value: int) -> str:
+    return f"{value / 1e9:,.1f} GB" if value >= 1e9 else f"{value / 1e6:,.1f} MB"
 
 
 @command_line("enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")
@@ -106,5 +147,5 @@ def resume(
     if puzzle is not None:
         require_puzzle(manifest, shared.own_spec(puzzle))
     admit(directory)
-    require_same(manifest, shared.parse_options(options or []), None if start is None else shared.read_board(start))
+    require_same(manifest, shared.parse_options(options or []), None if start is None else read_board(start))
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)

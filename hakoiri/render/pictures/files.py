@@ -52,11 +52,19 @@ def write_film(film: Film, target: Path) -> None:
 
 
 def write_moves(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str], target: Path) -> None:
-    """Write a film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves."""
+    """Write the film of moves (`film_of`) to `target`."""
+    write_film(film_of(title, pictures, moves), target)
+
+
+def film_of(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str]) -> Film:
+    """Return a film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves.
+
+    The title is completed by the number of moves.
+    """
     if len(moves) > MOST_FILMED:
         raise UnanswerableError(f"the film has {len(moves):,} moves, above the limit of {MOST_FILMED:,}")
     words = ["start", *(f"{number} of {len(moves)}: {move}" for number, move in enumerate(moves, 1))]
-    write_film(Film(f"{title}: {counted(len(moves), 'moves')}", list(pictures()), words), target)
+    return Film(f"{title}: {counted(len(moves), 'moves')}", list(pictures()), words)
 
 
 def _write_gif(film: Film, target: Path) -> None:

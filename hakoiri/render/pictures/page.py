@@ -1,17 +1,10 @@
 """A film as a self-contained page: to be stepped through, and played."""
 
-import json
-import re
-
+from hakoiri.render.html import page, script
 from hakoiri.render.pictures.film import Film
 from hakoiri.render.pictures.svg import document, number, shapes_svg, text
 
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>@TITLE@</title>
+_BODY = """\
 <style>
 :root { color-scheme: light dark; font: 16px/1.4 "DejaVu Sans", Verdana, sans-serif; }
 body { margin: 1rem auto; padding: 0 1rem; max-width: 60rem; text-align: center; }
@@ -89,7 +82,6 @@ document.addEventListener("keydown", event => {
 });
 show(0);
 </script>
-</html>
 """
 
 
@@ -103,13 +95,8 @@ def film_page(film: Film) -> str:
         changes.append([_change(board, place) for board, place in sprite.changes()])
     picture = document(film.width, film.height, film.title, "\n".join(groups))
     filled = {"TITLE": text(film.title), "SVG": picture, "WORDS": script(film.words), "CHANGES": script(changes)}
-    return re.sub("@([A-Z]+)@", lambda found: filled[found[1]], _PAGE)
+    return page(_BODY, filled)
 
 
 def _change(board: int, place: tuple[float, float] | None) -> list[float]:
     return [board] if place is None else [board, *(float(number(value)) for value in place)]
-
-
-def script(value: object) -> str:
-    """Return JSON that cannot end the script that contains it."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

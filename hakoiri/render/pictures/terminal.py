@@ -10,7 +10,8 @@ from hakoiri.puzzles.nakuron.board import Board
 from hakoiri.puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
 from hakoiri.puzzles.pictures.colours import ink
 from hakoiri.puzzles.pictures.shapes import Picture, Span
-from hakoiri.render.boards import framed, has_pieces
+from hakoiri.puzzles.sliding_blocks.boards import WALL
+from hakoiri.render.boards import framed
 
 #: Brightness of red, green and blue on a terminal of 256 colours.
 _LEVELS = (0, 95, 135, 175, 215, 255)
@@ -79,24 +80,25 @@ def _distance(one: str, other: str) -> int:
 
 
 def print_picture(console: Console, text: str, picture: Picture) -> None:
-    """Print one configuration, large: with a line around every piece if its `text` is a board of pieces."""
+    """Print one configuration, large: with a line around every piece if the rows of its picture are `boxed`."""
     paint = _Paint(console, [picture])
-    if picture.rows and not has_pieces(text.split("/")):
-        for row in picture.rows:
-            console.print(Text().join(map(paint.text, row)), no_wrap=True, overflow="ignore", crop=False)
+    if picture.boxed:
+        for number, line in enumerate(framed(text).splitlines()):
+            console.print(_coloured(line, number, picture, paint))
         return
-    styles = {span.text: paint.style(span.fill) for row in picture.rows for span in row}
-    for number, line in enumerate(framed(text).splitlines()):
-        console.print(_coloured(line, number, text.split("/"), styles))
+    spaced = "/" in text and " " not in text
+    spans = picture.rows or [[Span(" ".join(row) if spaced else row)] for row in text.replace(WALL, " ").split("/")]
+    for row in spans:
+        console.print(Text().join(map(paint.text, row)), no_wrap=True, overflow="ignore", crop=False)
 
 
-def _coloured(line: str, number: int, rows: Sequence[str], styles: dict[str, str]) -> Text:
-    """Return a line of a framed board, all except its lines on the colour of the piece there."""
+def _coloured(line: str, number: int, picture: Picture, paint: "_Paint") -> Text:
+    """Return a line of a framed board, all except its lines on the colour of the cell there."""
     text = Text(line)
-    if styles:
-        for place, character in enumerate(line):
-            if character == " " or character.isalnum():
-                text.stylize(styles.get(rows[(number - 1) // 2][(place - 1) // 4], ""), place, place + 1)
+    for place, character in enumerate(line):
+        if character == " " or character.isalnum():
+            span = picture.rows[(number - 1) // 2][(place - 1) // 4]
+            text.stylize(paint.style(span.fill), place, place + 1)
     return text
 
 

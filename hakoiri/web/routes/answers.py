@@ -13,10 +13,10 @@ from hakoiri.coordinator.graphs.distances import RUN_FROM
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.rows import answers
+from hakoiri.rows.pictures import picture_row, play_row
+from hakoiri.rows.positions import SMALL
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, RunName, Runs, computed, pending
-from hakoiri.web.pictures import picture_row, play_row
-from hakoiri.web.runs.positions import SMALL
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 

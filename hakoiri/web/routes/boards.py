@@ -9,8 +9,8 @@ from starlette.responses import Response
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.render.pictures.svg import svg
+from hakoiri.rows.pictures import configuration_row
 from hakoiri.web.asking import built, named_puzzle
-from hakoiri.web.pictures import configuration_row
 
 router = APIRouter(prefix="/api/boards", tags=["boards"])
 

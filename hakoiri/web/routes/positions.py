@@ -8,9 +8,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from hakoiri.api import Run
+from hakoiri.rows.pictures import moves_row
+from hakoiri.rows.positions import UNKNOWN, position_row, table_of
 from hakoiri.web.asking import Asked, AskedRun
-from hakoiri.web.pictures import moves_row
-from hakoiri.web.runs.positions import UNKNOWN, position_row, table_of
 
 #: The cached parts of a run: its table, and its answers with their greatest number.
 _TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000

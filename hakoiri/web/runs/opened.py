@@ -18,7 +18,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.user.files import known
 from hakoiri.storage.engine.translation import gone
 from hakoiri.storage.layers.store import RunStore
@@ -184,7 +184,7 @@ def _require_admitted(manifest: Manifest) -> None:
             known(name, digest)
     except PuzzleError as error:
         text = f"run {manifest.run} is of a puzzle that this server was not started with: {error}"
-        raise UnanswerableError(text) from error
+        raise UnanswerableError(text, Hint("serve with", name)) from error
 
 
 def _version(directory: Path) -> tuple[int, int]:

@@ -45,7 +45,7 @@ _MOST_SAID = 2_000
 _SAME_SECONDS = 30.0
 #: How long a process may take to end after SIGINT.
 _GRACE_SECONDS = 5.0
-Standing = Literal["running", "answered", "failed"]
+QuestionStatus = Literal["running", "answered", "failed"]
 
 
 class BusyError(RunError):
@@ -80,40 +80,39 @@ class Question:
         return _object_in(self.folder / _ANSWER) or None
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> QuestionStatus:
         # IMPORTANT: read the lock before the answer, which may be completed in between.
         if self.is_running:
             return "running"
         return "failed" if self.answer is None else "answered"
 
     def row(self) -> dict[str, Any]:
-        standing, lines = self.standing, self._said()
+        status, lines = self.status, self._said()
         ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
         failed = ours[-1] if ours else "it was stopped"
         return {
             "run": self.run,
             "question": self.number,
             "words": _object_in(self.folder / HOLDER_FILE).get("words", []),
-            "status": standing,
-            "headline": lines[-1] if lines and standing == "running" else "",
-            "reason": failed if standing == "failed" else "",
-            "answer": self.answer if standing == "answered" else None,
+            "status": status,
+            "headline": lines[-1] if lines and status == "running" else "",
+            "reason": failed if status == "failed" else "",
+            "answer": self.answer if status == "answered" else None,
         }
 
     @property
     def file(self) -> Path:
-        """The path of its file."""
         return self.folder / f"{self.words[0]}.{self.ending}"
 
     @property
     def has_to_begin(self) -> bool:
         """Return whether it lacks its answer or file, no process answers it, and it has not just failed."""
-        standing = self.standing
-        if standing == "failed" and any(line.startswith(_OURS) for line in self._said()):
+        status = self.status
+        if status == "failed" and any(line.startswith(_OURS) for line in self._said()):
             return time.time() - (self.folder / _SAID).stat().st_mtime >= _SAME_SECONDS
         # A symbolic link was not written by the command.
         lost = self.ending and (self.file.is_symlink() or not self.file.exists())
-        return standing == "failed" or (standing == "answered" and bool(lost))
+        return status == "failed" or (status == "answered" and bool(lost))
 
     def stop(self) -> None:
         """Interrupt the process that answers; proved bounds of a diameter are kept as a run."""

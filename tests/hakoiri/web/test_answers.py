@@ -16,8 +16,8 @@ from hakoiri.coordinator.graphs import distances
 from hakoiri.export.maps import write_map
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
@@ -313,6 +313,7 @@ COMPARED = {
     "get /api/runs/{run}/pictures/{conf}": "for those who draw boards themselves",
     "get /metrics": "the counts of runs",
     "get /api/health": test_health,
+    "post /api/probe": "the same as run --dry-run, see test_probes",
     "post /api/logout": "there is no cookie on a command line",
 }
 

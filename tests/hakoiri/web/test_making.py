@@ -18,10 +18,10 @@ from hakoiri.coordinator.runs.service import serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.rows import positions
+from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.routes import runs as routes
-from hakoiri.web.runs import positions
-from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.web import TOKEN, client_of
@@ -62,6 +62,10 @@ KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
     (
         {"puzzle": "sliding", "kind": "boards", "size": "2x2", "pieces": "1x1:1", "empty": "1.."},
         {"kind": "boards", "mixes": 1},
+    ),
+    (
+        {"puzzle": "sliding", "kind": "generate", "size": "2x2", "pieces": "1x1:1", "goal": "1x1@2,2", "boards": 1},
+        {"kind": "generate", "boards": 1},
     ),
     (
         {"puzzle": "nakuron", "start": BOARD, "kind": "optimise", "width": 2, "rounds": 1},
@@ -125,6 +129,8 @@ def test_a_bad_wish_is_refused_and_leaves_nothing_behind(
     assert response.status_code in (404, 409, 422), response.text
     assert response.headers["content-type"] == "application/problem+json"
     assert said in response.json()["detail"]
+    if said.startswith("was not started"):
+        assert "hakoiri serve --puzzle PATH/" in response.json()["hints"][0]["text"]
     assert not data.exists()
 
 

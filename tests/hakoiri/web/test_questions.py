@@ -53,8 +53,8 @@ def test_how_a_question_stands(question: Question) -> None:
     row = question.row()
     assert (row["status"], row["answer"]) == ("failed", None)
     assert question.has_to_begin, "it goes on when it is asked again"
-    leave(question, "", "layer 3\nhakoiri: it needs 9 bytes; give --memory 9MB\n")
-    assert question.row()["reason"] == "it needs 9 bytes; give --memory 9MB"
+    leave(question, "", "layer 3\nhakoiri: it needs 9 bytes; set --memory 9MB\n")
+    assert question.row()["reason"] == "it needs 9 bytes; set --memory 9MB"
     assert not question.has_to_begin
     leave(question, '{"diameter": 7}', "")
     assert (question.row()["status"], question.row()["answer"]) == ("answered", {"diameter": 7})

@@ -61,6 +61,17 @@ def test_nothing_is_shown_to_strangers(stranger: TestClient, path: str) -> None:
     assert stranger.get(f"{path}?token=wrong").status_code == 401
 
 
+def test_a_browser_without_the_token_is_told_where_it_is(stranger: TestClient) -> None:
+    """The page takes the token, too; programs get a problem."""
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    refused = stranger.get("/", headers=browser)
+    assert (refused.status_code, refused.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "This server needs a token" in refused.text
+    assert stranger.post("/", headers=browser).headers["content-type"] == "application/problem+json"
+    assert 'name="token"' in refused.text
+    assert stranger.get(f"/?token={TOKEN}", headers=browser).status_code == 303
+
+
 def test_the_token_goes_from_the_address_into_a_cookie(stranger: TestClient) -> None:
     moved = stranger.get("/api/runs", params={"limit": "2", "token": TOKEN})
     assert (moved.status_code, moved.headers["location"]) == (303, "/api/runs?limit=2")

@@ -6,9 +6,10 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from hakoiri.puzzles.contract import Number, Option, Puzzle
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask, ints
+from hakoiri.puzzles.options import Number, Option
 from hakoiri.puzzles.pictures.shapes import Picture
 from tests.support.conformance.dial import Dial, breaks
 

@@ -12,7 +12,7 @@ export function parsed(hash) {
 export function address(path, query = {}) {
   const asked = Object.entries(query)
     .filter(([, value]) => value)
-    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2F", "/")}`)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%(2F|40|2C)/g, decodeURIComponent)}`)
     .join("&");
   return `#/${path.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
 }

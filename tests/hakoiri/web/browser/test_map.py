@@ -184,3 +184,13 @@ def test_where_there_is_no_webgl_the_rest_is_there(site: Site, browser: Browser)
         page.get_by_role("button", name="Centre").click()
         expect(page.locator(".chosen")).to_contain_text(re.compile(r"Path from the least key: \d+ moves"))
     context.close()
+
+
+def test_a_map_is_as_wide_as_the_window_and_fills_a_screen(page: Page, site: Site) -> None:
+    opened(page, f"{site.counted}/map?k=2")
+    page.set_viewport_size({"width": 1800, "height": 900})
+    expect(page.locator(".mapped")).to_have_js_property("clientWidth", 1752)
+    page.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.className === 'mapped'")
+    page.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement === null")

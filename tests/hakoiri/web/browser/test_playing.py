@@ -40,6 +40,9 @@ def test_a_run_from_the_form_to_its_solution(page: Page, site: Site) -> None:
     page.get_by_role("link", name="Board", exact=True).click()
     distance(page, 116)
     page.get_by_role("button", name="Hint").click()
+    expect(page.locator(".figures")).to_contain_text("Hint: I right")
+    distance(page, 116)
+    page.get_by_role("button", name="Take the hint").click()
     distance(page, 115)
     page.get_by_role("button", name="Undo").click()
     distance(page, 116)
@@ -100,6 +103,8 @@ def test_the_keyboard_plays_too(page: Page, site: Site) -> None:
     page.keyboard.press("z")
     distance(page, 116)
     page.keyboard.press("h")
+    expect(page.locator("#said")).to_have_text("Hint: I right")
+    page.keyboard.press("h")
     distance(page, 115)
     expect(page.locator("#said")).to_contain_text("115 to the goal")
 
@@ -117,6 +122,64 @@ def test_a_link_leads_to_its_configuration_and_a_film_to_the_goal(page: Page, si
     assert "at=" in page.url
     page.reload()
     expect(page.locator(".distance")).to_have_text("Solved")
+
+
+@both
+def test_runs_are_filtered_sorted_and_nested(page: Page, site: Site) -> None:
+    """The distances of a run to its goals are on its card."""
+    page.goto(f"/#/runs/{site.explored}/hardest")
+    expect(page.get_by_role("heading", name="126 moves to the nearest goal")).to_be_visible()
+    page.goto("/")
+    expect(page.locator(".run", has_text=site.explored).locator(".derived")).to_contain_text("hardest")
+    expect(page.locator(".run h2", has_text="magic-star")).to_have_count(1)
+    page.get_by_role("searchbox").fill("census klotski")
+    expect(page.locator(".run")).to_have_count(1)
+    page.get_by_role("searchbox").fill("klotski")
+    expect(page.locator(".run h2", has_text="magic-star")).to_have_count(0)
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Order").select_option("largest first")
+    expect(page.locator(".run h2").first).to_have_text("tiles")
+
+
+def test_a_run_is_saved_as_a_file(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.suggested_filename == f"{site.explored}.csv"
+    assert len(saved.value.path().read_text(encoding="utf-8").splitlines()) == 25_956
+
+
+def test_a_link_to_anywhere_leads_back_to_the_start(page: Page, site: Site) -> None:
+    board(page, site, "?at=ABBC/ABBC/DEEF/DGHF/.I.J")
+    distance(page, 115)
+    page.get_by_role("button", name="Start again").click()
+    distance(page, 116)
+    expect(page.get_by_role("button", name="Start again")).to_be_disabled()
+
+
+@both
+def test_the_hardest_positions_and_the_layers_are_boards_to_play(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}")
+    page.get_by_role("link", name="Hardest").click()
+    expect(page.get_by_role("heading", name="126 moves to the nearest goal: 4 configurations")).to_be_visible()
+    expect(page.locator(".central svg")).to_have_count(4)
+    page.get_by_role("link", name="Play", exact=True).first.click()
+    distance(page, 126)
+    page.get_by_role("link", name="Overview").click()
+    bars = page.locator(".histogram")
+    expect(bars).to_be_visible()
+    box = bars.bounding_box()
+    assert box
+    bars.click(position={"x": box["width"] - 2, "y": 50})
+    # On a narrow screen a bar is 1.6 pixels wide.
+    expect(page.get_by_role("heading", name=re.compile("Layer 16[67]: [48] configurations"))).to_be_visible()
+    page.goto(f"/#/runs/{site.explored}/layer?n=167")
+    expect(page.locator(".central svg")).to_have_count(4)
+    page.get_by_role("link", name="Before").click()
+    expect(page.get_by_role("heading", name="Layer 166: 8 configurations")).to_be_visible()
+    page.goto(f"/#/runs/{site.explored}/layer?n=57")
+    page.get_by_role("button", name="More").click()
+    expect(page.locator(".central svg")).to_have_count(24)
 
 
 @both

@@ -19,11 +19,14 @@ PAGES = {
     "new": ("#/new/klotski", ".drawn svg"),
     "overview": ("#/runs/{explored}", ".bars"),
     "board": ("#/runs/{explored}/board", ".move.best"),
+    "hardest": ("#/runs/{explored}/hardest", ".central svg"),
+    "layer": ("#/runs/{explored}/layer?n=57", ".central svg"),
     "map": ("#/runs/{counted}/map?k=2", ".chosen svg"),
     "components": ("#/runs/{counted}/components", ".central svg"),
     "strong components": ("#/runs/{dealt}/components", ".pair svg"),
     "deals": ("#/new/gap", ".drawn svg"),
     "boards": ("#/new/sliding", ".drawn p"),
+    "drawn board": ("#/new/sliding?start=ABBC/ABBC/DEEF/DGHF/I..J&goal=B@4,2", ".verdict strong"),
     "cards": ("#/runs/{dealt}/board", ".move"),
     "tilts": ("#/runs/{tilted}/board", ".move"),
     "proved play": ("#/runs/{tilted}/best", ".stage svg"),
@@ -86,7 +89,7 @@ COLOURS = """() => {
 }"""
 #: The letter of each piece, as dark as it is through its opacity, and the piece.
 PIECES = """() => [...document.querySelectorAll(".piece")].map(piece => {
-  const [letter, body] = [".letter", ":first-child"].map(found => getComputedStyle(piece.querySelector(found)));
+  const [letter, body] = ["text", ":first-child"].map(found => getComputedStyle(piece.querySelector(found)));
   const [dark, light] = [letter.fill, body.fill].map(text => text.match(/\\d+/g).map(Number));
   const seen = dark.map((part, place) => Math.round(part * letter.opacity + light[place] * (1 - letter.opacity)));
   return [`rgb(${seen})`, body.fill];
@@ -181,11 +184,11 @@ def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site
     short, duration = (
         page.evaluate("async ([name, values]) => values.map((await import('/js/lib/format.js'))[name])", [name, values])
         for name, values in [
-            ("short", [0, 999, 1_000, 25_955, 100_000, 500_000, 999_999, 120_000_000, 10**11]),
-            ("duration", [0.5, 5, 59.97, 60, 119.6, 600, 3599.7, 7199.9]),
+            ("short", [0, 999, 1_000, 25_955, 100_000, 500_000, 999_999, 120_000_000, 10**11, 10**13]),
+            ("duration", [0.5, 5, 59.97, 60, 119.6, 600, 3599.7, 7199.9, 1e6, 1.872e12]),
         ]
     )
-    assert short == ["0", "999", "1 k", "26 k", "100 k", "500 k", "1000 k", "120 M", "100 G"]
+    assert short == ["0", "999", "1 k", "26 k", "100 k", "500 k", "1000 k", "120 M", "100 G", "10 T"]
     assert duration == [
         "500 ms",
         "5.0 s",
@@ -195,6 +198,8 @@ def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site
         "10 min 0 s",
         "1 h 0 min",
         "2 h 0 min",
+        "about 12 days",
+        "about 59,000 years",
     ]
 
 

@@ -6,6 +6,7 @@ import {Chart, LEFT, steps, tens, TOP} from "./frame.js";
 
 export class Histogram extends Chart {
   // `what` are the words: {bar: "layer", bars, of: "configurations", title}; the plural `bars` by default ends with s.
+  // `open` of it is called with the number of a bar that is pressed.
   constructor(what) {
     super();
     Object.assign(this, {what, values: [], first: 0, marked: null, logarithmic: false});
@@ -14,6 +15,10 @@ export class Histogram extends Chart {
     this.plot.classList.add("histogram");
     this.plot.addEventListener("pointermove", event => this.#point(event));
     this.plot.addEventListener("pointerleave", () => this.#reading(null));
+    if (what.open) {
+      this.plot.classList.add("opens");
+      this.plot.addEventListener("click", event => this.values[this.#placeOf(event)] && what.open(this.#placeOf(event) + this.first));
+    }
   }
 
   // `marked` is the bar of the nearest goal, if one is known; the first bar is number `first`.
@@ -53,9 +58,12 @@ export class Histogram extends Chart {
     this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bars ?? `${this.what.bar}s`}, the largest with ${number(most)} ${this.what.of}`);
   }
 
+  #placeOf(event) {
+    return Math.floor((event.clientX - this.plot.getBoundingClientRect().left - LEFT) / this.across);
+  }
+
   #point(event) {
-    const box = this.plot.getBoundingClientRect();
-    this.#reading(Math.floor((event.clientX - box.left - LEFT) / this.across));
+    this.#reading(this.#placeOf(event));
   }
 
   #reading(place) {

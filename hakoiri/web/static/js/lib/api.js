@@ -35,7 +35,8 @@ async function ask(method, url, body) {
 async function problem(answer) {
   const found = await answer.json().catch(() => ({}));
   const detail = typeof found.detail === "string" ? found.detail : found.title;
-  const error = new Error(detail || `the server answers ${answer.status}`);
+  const serve = found.hints?.find(hint => hint.do === "serve with");
+  const error = new Error([detail, serve?.text].filter(Boolean).join("; ") || `the server answers ${answer.status}`);
   error.status = answer.status;
   return error;
 }

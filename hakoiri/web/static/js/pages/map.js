@@ -75,7 +75,8 @@ class View {
         turn("←", "Turn to the left", () => camera.turn(-step, 0)), turn("→", "Turn to the right", () => camera.turn(step, 0)),
         turn("↑", "Turn upwards", () => camera.turn(0, -step)), turn("↓", "Turn downwards", () => camera.turn(0, step)),
         turn("+", "Zoom in", () => camera.zoom(1.4)), turn("−", "Zoom out", () => camera.zoom(1 / 1.4)),
-        turn("All", "Show the whole map", () => camera.reset())),
+        turn("All", "Show the whole map", () => camera.reset()),
+        document.fullscreenEnabled && button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.element.requestFullscreen()))),
       h("p", {class: "muted small", id: "map-help"}, "Drag, or press the arrow keys, to turn the map. Pinch, scroll, or press + and − to zoom. Tap a point to see its board; tap twice to go there."),
       h("p", {class: "muted small"}, summaryOf(map), " ", errorOf(map)));
   }

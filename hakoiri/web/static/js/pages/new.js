@@ -1,44 +1,63 @@
-// A new run: a form made of the puzzle's options, with the board drawn while you type.
+// A new run: a form made of the puzzle's options, with the board drawn while you type, or to be drawn.
 
 import {get, post} from "../lib/api.js";
+import {sure} from "../lib/asking.js";
 import {h, put} from "../lib/dom.js";
 import {go, note} from "../router.js";
+import {needs, Verdict} from "../edit/verdict.js";
 import {check, control, field} from "../parts/fields.js";
 import {kindsOf} from "../parts/kinds.js";
 import {still} from "../picture/shapes.js";
 
 // Milliseconds after the last key before the board is fetched.
 const PAUSE = 120;
+// The puzzle whose boards are drawn by hand.
+const DRAWN = "sliding";
 
-export async function show(place, {path: [, chosen]}, current) {
-  const {puzzles} = await get(["puzzles"]);
+export async function show(place, {path: [, chosen], query}, current) {
+  const {puzzles, classics} = await get(["puzzles"]);
   if (!current()) return;
-  const form = new RunForm(puzzles);
+  const form = new RunForm(puzzles, classics);
   put(place, h("section", {}, h("h1", {}, "New run"), form.element));
-  form.choose(puzzles.some(({name}) => name === chosen) ? chosen : "klotski");
+  await form.choose(puzzles.some(({name}) => name === chosen) ? chosen : "klotski", query);
 }
 
 class RunForm {
-  constructor(puzzles) {
+  constructor(puzzles, classics) {
     this.puzzles = new Map(puzzles.map(puzzle => [puzzle.name, puzzle]));
-    this.select = h("select", {id: "puzzle", onchange: () => this.choose(this.select.value)},
-      puzzles.map(({name}) => h("option", {value: name}, name)));
+    this.classics = new Map(classics.map(classic => [`${classic.name} (board)`, classic]));
+    const group = (label, names) => h("optgroup", {label}, [...names].map(name => h("option", {}, name)));
+    this.select = h("select", {id: "puzzle", onchange: () => this.#chosen(this.select.value)},
+      group("Puzzles", this.puzzles.keys()), group("Known boards", this.classics.keys()));
     this.summary = h("p", {class: "muted"});
     this.fields = h("div", {class: "fields"});
     this.drawn = h("div", {class: "drawn"});
+    this.verdict = new Verdict();
     this.wrong = h("p", {class: "reason", role: "alert"});
     this.send = h("button", {type: "submit", class: "strong"}, "Start");
     this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: () => this.#typed()},
-      h("div", {}, field("puzzle", "Puzzle", this.select, ""), this.summary, this.fields, this.wrong, h("div", {class: "row"}, this.send)),
-      this.drawn);
+      h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
+      this.shown = h("div", {class: "shown"}, this.drawn, this.verdict.element), this.side = h("div", {}, this.fields));
   }
 
-  choose(name) {
+  // A puzzle, or a board that has a name.
+  async #chosen(name) {
+    const classic = this.classics.get(name);
+    if (!classic) return this.choose(name);
+    await this.choose(classic.puzzle, {start: classic.start, ...classic.options});
+    this.select.value = name;
+    const moves = Object.entries(classic.moves).map(([metric, count]) => `${count} ${metric}`).join(", ");
+    this.summary.textContent = `${classic.title}. Fewest moves: ${moves}. Source: ${classic.source}.`;
+    return null;
+  }
+
+  // `given` are a start and options in place of the usual ones.
+  async choose(name, given = {}) {
     const puzzle = this.puzzles.get(name);
     this.select.value = name;
     this.chosen = puzzle;
-    note(["new", name]);
     this.summary.textContent = puzzle.summary;
+    this.verdict.clear();
     this.inputs = new Map(puzzle.options.map(option => [option.name, control(option)]));
     this.start = h("textarea", {id: "start", rows: "3", spellcheck: "false", autocapitalize: "off", placeholder: "the usual start"});
     this.goal = h("input", {id: "goal", spellcheck: "false", autocapitalize: "off", placeholder: "the usual goal"});
@@ -57,7 +76,30 @@ class RunForm {
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
+    this.start.value = (given.start ?? "").replaceAll("/", "\n");
+    if (!this.inputs.has("goal")) this.goal.value = given.goal ?? "";
+    for (const [option, input] of this.inputs) if (given[option]) input.value = given[option];
+    this.element.classList.toggle("board-first", name === DRAWN);
+    (name === DRAWN ? this.shown : this.side).append(this.wrong, h("div", {class: "row"}, this.send));
+    await this.#edit(name);
     this.#draw();
+  }
+
+  // An editor in place of the picture, in step with the fields.
+  async #edit(name) {
+    this.editor = null;
+    put(this.drawn);
+    this.drawn.after(this.verdict.element);
+    if (name !== DRAWN) return;
+    const {Editor} = await import("../edit/editor.js");
+    if (this.chosen.name !== name) return;
+    this.editor = new Editor(this.#startText() ?? "", this.inputs.get("goal").value, (start, goal) => {
+      this.start.value = start.replaceAll("/", "\n");
+      this.inputs.get("goal").value = goal;
+      this.#draw();
+    });
+    put(this.drawn, this.editor.element);
+    this.editor.svg.after(this.verdict.element);
   }
 
   #options() {
@@ -73,26 +115,45 @@ class RunForm {
     this.waiting = setTimeout(() => this.#draw(), PAUSE);
   }
 
-  // Draws the board that the run would start with, or shows what is wrong with it.
-  async #draw() {
+  // Shows what the run would start with and find, or what is wrong with it. The address keeps it all.
+  #draw() {
+    const usual = new Map(this.chosen.options.map(option => [option.name, option.default]));
+    const changed = this.#options().filter(([name, value]) => value !== usual.get(name));
+    note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), ...Object.fromEntries(changed)});
+    if (this.editor) this.editor.load(this.#startText() ?? "", this.inputs.get("goal").value.trim());
+    else this.#picture();
+    const {kind} = this.kind.value();
+    if (["explore", "census"].includes(kind) && (this.#startText() || !this.editor)) this.verdict.ask(this.#asked(), error => this.#judged(error));
+    else {
+      this.verdict.clear();
+      this.#judged(null);
+    }
+  }
+
+  // Of other puzzles the request for the picture says what is wrong.
+  #judged(error) {
+    if (this.editor) this.wrong.textContent = error?.message ?? "";
+  }
+
+  async #picture() {
     const mine = (this.turn = (this.turn ?? 0) + 1);
     const name = this.chosen.name;
+    const arrived = () => mine === this.turn && this.chosen.name === name;
     try {
       const found = await get(["boards", `${name}.json`], {conf: this.#startText(), o: this.#options().map(option => option.join("="))});
-      if (mine !== this.turn) return;
+      if (!arrived()) return;
       put(this.drawn, still(found.picture, `${name}: ${found.configuration}`), h("p", {}, h("code", {}, found.configuration)));
       this.wrong.textContent = "";
     } catch (error) {
-      if (mine !== this.turn) return;
+      if (!arrived()) return;
       const empty = !this.#startText();
       this.wrong.textContent = empty ? "" : error.message;
       put(this.drawn, empty && h("p", {class: "muted"}, error.message));
     }
   }
 
-  async #submit(event) {
-    event.preventDefault();
-    this.send.disabled = true;
+  // The new run that the fields describe.
+  #asked() {
     const goal = this.goal.value.trim();
     const {without = [], ...kind} = this.kind.value();
     const options = this.#options().filter(([name]) => !without.includes(name));
@@ -104,8 +165,23 @@ class RunForm {
       name: this.name.value.trim() || null,
       ...kind,
     };
+    return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false));
+  }
+
+  // A run that would not end is confirmed first.
+  async #sure(asked) {
+    const {found} = this.verdict;
+    const endless = found && found.fits === false && !(asked.until_goal && found.goal_depth !== null);
+    return !endless || sure(`${needs(found)} Start it all the same?`, "Start", "Do not start");
+  }
+
+  async #submit(event) {
+    event.preventDefault();
+    const asked = this.#asked();
+    if (!await this.#sure(asked)) return;
+    this.send.disabled = true;
     try {
-      const run = await post(["runs"], Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false)));
+      const run = await post(["runs"], asked);
       go(["runs", run.run]);
     } catch (error) {
       this.wrong.textContent = error.message;

@@ -5,9 +5,11 @@ import {get, health} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {follow} from "../lib/events.js";
 import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
+import {exportsOf} from "../parts/exports.js";
 import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/choice.js";
 import {keptOf, tablesOf} from "../parts/tables.js";
+import {address, go} from "../router.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
 // The least milliseconds between two updates of the tables.
@@ -28,12 +30,12 @@ class Overview {
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
       ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
-      : {bar: "layer", of: "configurations", title: "Configurations in each layer"});
+      : {bar: "layer", of: "configurations", title: "Configurations in each layer", open: depth => go(["runs", run.run, "layer"], {n: String(depth)})});
     this.chart = h("section", {class: "card", hidden: true},
       h("div", {class: "heading"}, h("h2", {}, run.kind === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "Table")));
-    [this.kept, this.tables] = [h("div", {}), h("div", {})];
-    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables);
+    [this.kept, this.tables, this.files] = [h("div", {}), h("div", {}), h("div", {})];
+    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.kept, this.tables, this.files);
     this.table.addEventListener("toggle", () => this.#layerTable());
   }
 
@@ -46,6 +48,7 @@ class Overview {
       this.#plot();
     }
     put(this.tables, await tablesOf(this.run));
+    put(this.files, this.run.status === "complete" && ["explore", "census"].includes(this.run.kind) && exportsOf(this.run));
   }
 
   // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.
@@ -69,7 +72,6 @@ class Overview {
       this.run = await get(["runs", this.run.run]);
       await this.load();
     }
-    await this.redraw();
   }
 
   #lost() {
@@ -81,6 +83,8 @@ class Overview {
     // The size on disk as of the load of the page is outdated.
     Object.assign(this.run, {stored_bytes: null}, found);
     this.#figures();
+    // A run that is cancelled and resumed between two looks of the server has no event of its state.
+    this.redraw(found.status).catch(() => {});
     if (performance.now() - this.told < PAUSE) return;
     this.told = performance.now();
     tablesOf(this.run).then(tables => put(this.tables, tables)).catch(() => {});
@@ -108,7 +112,7 @@ class Overview {
 
   #layerTable() {
     if (!this.table.open) return;
-    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, number(depth)), h("td", {}, number(size))));
+    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size))));
     put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
       h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"))), h("tbody", {}, rows))));
   }

@@ -10,7 +10,11 @@ import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
 import {Game} from "../play/game.js";
 import {compute, get} from "../lib/api.js";
 import {startOf} from "../parts/pictures.js";
-import {note} from "../router.js";
+import {shareButton} from "../parts/share.js";
+import {address, note} from "../router.js";
+
+// The puzzles whose boards the editor takes, and their goals unless an option is the goal.
+const GOALS = {sliding: "", klotski: "****/****/****/*AA*/*AA*"};
 
 export async function show(place, {run, query}) {
   const view = new View(run);
@@ -38,8 +42,9 @@ class View {
 
   // Opens the path that the address names, else its configuration, else the start.
   async open({at, from, to}) {
-    await this.game.open(from ?? at ?? this.run.start ?? (await startOf(this.run)).configuration);
-    this.started = this.game.now.key;
+    const start = from ?? this.run.start ?? (await startOf(this.run)).configuration;
+    await this.game.open(from ?? at ?? start);
+    this.started = (await this.game.positions.of(start)).key;
     if (!from || !to) return;
     this.walk = await compute(["runs", this.run.run, "path"], {from, to});
     this.film.next = along(this.game, this.walk.configurations);
@@ -53,7 +58,7 @@ class View {
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
       shuffle: this.run.kind === "explore" && button("Shuffle", () => this.#shuffle(), {}),
       restart: button("Start again", () => this.#restart(), {}),
-      share: button("Copy link", () => this.#share(), {}),
+      edit: this.run.puzzle in GOALS && h("a", {class: "button"}, "Edit the board"),
     };
     Object.assign(this, {tools});
     this.distance = h("p", {class: "distance"});
@@ -66,11 +71,11 @@ class View {
     const shading = h("label", {class: "check"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
     this.element = h("section", {class: "play"},
       h("div", {class: "figures"}, this.distance, this.aside, this.trace),
-      h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.text = h("code", {}))),
+      h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.aim = h("span", {}), h("br"), this.text = h("code", {}))),
       h("div", {class: "panel"},
         h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row"}, tools.play, speed),
-        h("div", {class: "row"}, tools.restart, tools.shuffle, tools.share), shading, this.wrong,
+        h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(), tools.edit), shading, this.wrong,
         h("h2", {}, "Legal moves"), this.moves));
   }
 
@@ -84,6 +89,8 @@ class View {
     this.#list(now);
     this.#controls();
     this.text.textContent = this.board.spelled(now.configuration);
+    this.aim.textContent = now.aim ? `Goal: ${now.aim}` : "";
+    if (this.tools.edit) this.tools.edit.href = address(["new", "sliding"], {goal: GOALS[this.run.puzzle], ...this.run.parameters, start: now.configuration});
     note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
   }
 
@@ -106,11 +113,12 @@ class View {
     const words = `Distance to the goal over ${counted(past.length - 1, "move")} played`;
     put(this.trace, past.length > 1 && goals.some(goal => goal !== null) ? line(goals, place, words) : null);
     const moved = past[place].words;
-    say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : away === null ? "" : `${number(away)} to the goal.`}`);
+    say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : isDeadEnd(now) ? "No way to the goal." : away === null ? "" : `${number(away)} to the goal.`}`);
   }
 
   // A large run has its goal distances in a run of its own; a button creates it.
   #unknown(now) {
+    if (isDeadEnd(now)) return void put(this.distance, h("strong", {}, "No way to the goal"));
     const findable = this.run.status === "complete" && now.goal_distance_unknown.includes("hardest");
     const reason = findable ? "not computed yet" : now.goal_distance_unknown;
     put(this.distance, h("span", {}, `Distance to the goal: ${reason} `), findable && button("Compute all", () => this.#compute()));
@@ -133,7 +141,7 @@ class View {
     put(this.moves, now.moves.map(move => h("li", {},
       h("button", {type: "button", class: now.best.includes(move) ? "move best" : "move", onclick: () => this.game.play(move)},
         h("span", {}, this.board.worded(move.move)),
-        h("span", {class: "muted"}, change(now.goal_distance, move.goal_distance))))));
+        h("span", {class: "muted"}, change(now, move))))));
     if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
     if (here) this.moves.querySelector("button")?.focus();
   }
@@ -143,9 +151,8 @@ class View {
     const {now} = this.game;
     const best = this.walk ? [await this.film.next()].filter(Boolean) : now.best;
     if (now !== this.game.now) return;
-    const moves = this.shaded ? best.filter(move => move.glide) : [];
-    const shown = moves.map(move => ({piece: this.board.called(move.glide.name), to: move.glide})).filter(({piece}) => piece);
-    shade(this.board, shown);
+    const hint = this.hinted === now.key ? best.slice(0, 1) : null;
+    shade(this.board, hint ?? (this.shaded ? best : []));
   }
 
   #shading(wanted) {
@@ -158,17 +165,25 @@ class View {
     const {tools, game, film} = this;
     tools.undo.disabled = game.place <= 0;
     tools.redo.disabled = game.place >= game.past.length - 1;
-    tools.hint.textContent = this.walk ? "Step" : "Hint";
+    tools.hint.textContent = this.walk ? "Step" : this.hinted === game.now?.key ? "Take the hint" : "Hint";
     tools.hint.disabled = !this.walk && !game.now?.best.length;
     tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Play the path of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
     tools.play.disabled = !film.playing && !this.walk && !game.now?.best.length;
     tools.restart.disabled = game.now?.key === this.started;
   }
 
+  // Shows a best move; asked again, makes it.
   hint() {
     if (this.walk) return this.film.step();
-    const [move] = this.game.now.best;
-    return move ? this.game.play(move) : Promise.resolve();
+    const {now, board} = this.game;
+    const [move] = now.best;
+    if (!move || this.hinted === now.key) return move ? this.game.play(move) : Promise.resolve();
+    this.hinted = now.key;
+    this.#shade();
+    this.#controls();
+    this.aside.textContent = `Hint: ${board.worded(move.move)}`;
+    say(this.aside.textContent);
+    return Promise.resolve();
   }
 
   async #restart() {
@@ -184,17 +199,6 @@ class View {
     await this.game.open(keys[Math.floor(Math.random() * keys.length)]);
   }
 
-  async #share() {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      say("The link is copied.");
-      this.tools.share.textContent = "Link copied";
-    } catch {
-      prompt("The link to this configuration:", location.href);
-    }
-    setTimeout(() => { this.tools.share.textContent = "Copy link"; }, 1500);
-  }
-
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, dialog")) return;
     const arrows = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
@@ -207,9 +211,12 @@ class View {
   }
 }
 
+const isDeadEnd = now => now.goal_distance_unknown.startsWith("no goal can be reached");
+
 // The effect of a move on the distance: 1 nearer, same distance, 1 farther.
-function change(before, after) {
-  if (after === null || after === undefined) return "";
+function change(now, {goal_distance: after}) {
+  const before = now.goal_distance;
+  if (after === null) return before !== null || isDeadEnd(now) ? "no way to the goal" : "";
   if (before === null) return number(after);
   const step = after - before;
   const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "same distance";

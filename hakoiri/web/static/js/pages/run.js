@@ -10,6 +10,8 @@ import {address} from "../router.js";
 const TABS = [
   {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
   {name: "board", words: "Board", kinds: ["explore", "census"], page: () => import("./play.js")},
+  {name: "hardest", words: "Hardest", kinds: ["explore", "census"], has: run => run.kind === "census" || run.goal_depth !== null, page: () => import("./hardest.js")},
+  {name: "layer", words: "Layer", kinds: ["explore"], has: (run, tab) => tab.name === "layer", page: () => import("./layer.js")},
   {name: "components", words: "Components", kinds: ["explore", "census"], page: () => import("./components.js")},
   {name: "map", words: "Map", kinds: ["explore", "census"], page: () => import("./map.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
@@ -25,11 +27,24 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   put(place, head, below);
   if (!current()) return null;
   const notes = await notesOf(run.puzzle);
-  const redraw = async () => drawHead(head, await get(["runs", name]), tab, notes, redraw);
-  drawHead(head, run, tab, notes, redraw);
-  const {show: draw} = await tab.page();
+  let drawn = null;
+  let requests = 0;
+  const draw = found => {
+    drawn = found.status;
+    drawHead(head, found, tab, notes, redraw);
+  };
+  // Draws the head anew, unless it shows the given status already.
+  const redraw = async status => {
+    if (status === drawn) return;
+    const mine = ++requests;
+    const found = await get(["runs", name]);
+    // Answers may arrive in another order than their requests.
+    if (mine === requests) draw(found);
+  };
+  draw(run);
+  const {show: showView} = await tab.page();
   try {
-    return await draw(below, {run, query, redraw}, current);
+    return await showView(below, {run, query, redraw}, current);
   } catch (error) {
     const again = () => show(place, {path: ["runs", name, asked], query}, current);
     put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Try again", again)));
@@ -46,7 +61,7 @@ async function notesOf(puzzle) {
 }
 
 function drawHead(head, run, tab, notes, redraw) {
-  const tabs = TABS.filter(({kinds, note}) => (!kinds || kinds.includes(run.kind)) && (!note || notes.includes(note)));
+  const tabs = TABS.filter(({kinds, note, has}) => (!kinds || kinds.includes(run.kind)) && (!note || notes.includes(note)) && (!has || has(run, tab)));
   const gone = async () => {
     try {
       await redraw();

@@ -1,4 +1,4 @@
-// All runs, the newest first, kept up to date.
+// All runs, filtered and sorted, kept up to date. Runs derived from another one are listed on its card.
 
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
@@ -10,16 +10,24 @@ import {still} from "../picture/shapes.js";
 
 // Milliseconds between updates while a run is queued or running, and otherwise.
 const [BUSY, IDLE] = [1000, 5000];
-// Runs shown at first, and added by More.
-const PAGE = 60;
+// Runs shown at first, and added by More; and the most, among which a filter looks.
+const [PAGE, MOST] = [60, 1000];
+const SORTS = {
+  "newest first": () => 0,
+  "largest first": (one, other) => (other.configurations ?? 0) - (one.configurations ?? 0),
+  "longest first": (one, other) => (other.seconds ?? 0) - (one.seconds ?? 0),
+  "by puzzle": (one, other) => one.puzzle.localeCompare(other.puzzle),
+};
 
 export async function show(place, where, current) {
   const list = h("ul", {class: "gallery"});
   const more = h("p", {class: "row"});
   const wrong = h("p", {class: "reason", role: "alert"});
   const cards = new Map();
+  const filter = h("input", {type: "search", placeholder: "Filter", "aria-label": "Filter runs by any of their words", oninput: () => refresh()});
+  const sort = h("select", {"aria-label": "Order", onchange: () => refresh()}, Object.keys(SORTS).map(words => h("option", {}, words)));
   put(place, h("section", {},
-    h("div", {class: "heading"}, h("h1", {}, "Runs"), h("a", {class: "button strong", href: "#/new"}, "New run")),
+    h("div", {class: "heading"}, h("h1", {}, "Runs"), h("div", {class: "row"}, filter, sort, h("a", {class: "button strong", href: "#/new"}, "New run"))),
     wrong, list, more));
   let timer = null;
   let shown = PAGE;
@@ -29,11 +37,12 @@ export async function show(place, where, current) {
     clearTimeout(timer);
     let pause = IDLE;
     try {
-      const {runs, next} = await get(["runs"], {limit: shown});
+      const chosen = filter.value || sort.selectedIndex;
+      const {runs, next} = await get(["runs"], {limit: chosen ? MOST : shown});
       if (!current()) return;
-      if (runs.length) arrange(list, cards, runs, refresh);
+      if (runs.length) arrange(list, cards, nested(runs, filter.value, SORTS[sort.value]), refresh);
       else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Explore Hakoiri-musume")));
-      put(more, next && button("More", () => { shown += PAGE; refresh(); }));
+      put(more, next && !chosen && button("More", () => { shown += PAGE; refresh(); }));
       wrong.textContent = "";
       pause = runs.some(moving) ? BUSY : IDLE;
     } catch (error) {
@@ -46,15 +55,25 @@ export async function show(place, where, current) {
   return () => clearTimeout(timer);
 }
 
+// Pairs of a run and the runs derived from it, as far as one of them has all words of the filter.
+function nested(runs, text, order) {
+  const names = new Set(runs.map(({run}) => run));
+  const isOwn = ({base}) => !names.has(base);
+  const wanted = text.trim().toLowerCase().split(/\s+/);
+  const fits = run => wanted.every(word => [run.run, run.kind, run.status, run.details].join(" ").toLowerCase().includes(word));
+  return runs.filter(isOwn).map(run => [run, runs.filter(({base}) => base === run.run)])
+    .filter(pair => pair.flat().some(fits)).sort(([one], [other]) => order(one, other));
+}
+
 // Reuses cards, so that nothing flickers and the focus stays; only changed cards are redrawn.
 function arrange(list, cards, runs, refresh) {
-  const wanted = runs.map(run => {
+  const wanted = runs.map(([run, derived]) => {
     const card = cards.get(run.run) ?? newCard(run);
     cards.set(run.run, card);
-    const text = JSON.stringify(run);
+    const text = JSON.stringify([run, derived]);
     if (card.text !== text) {
       card.text = text;
-      put(card.body, ...bodyOf(run, refresh));
+      put(card.body, ...bodyOf(run, refresh), derived.length > 0 && h("ul", {class: "derived"}, derived.map(lineOf)));
     }
     return card.element;
   });
@@ -79,6 +98,8 @@ function newCard(run) {
   if (known) whenSeen(drawn, () => startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {}));
   return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
 }
+
+const lineOf = run => h("li", {}, h("a", {href: address(["runs", run.run])}, run.kind), " ", stateBadge(run), moving(run) && barOf(run));
 
 const PLAYABLE = new Set(["explore", "census"]);
 

@@ -15,6 +15,10 @@ export function linked(run, configuration) {
   return link;
 }
 
+// Boards to choose from, each to be played.
+export const boardsOf = (run, configurations) => configurations.map(text => h("figure", {}, linked(run, text),
+  h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {at: text})}, "Play"))));
+
 // Two configurations side by side, `moves` apart, with a link that plays the path between them.
 export function pairOf(run, [from, to], moves) {
   return h("figure", {class: "pair"}, h("div", {class: "two"}, linked(run, from), linked(run, to)),

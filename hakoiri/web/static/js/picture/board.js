@@ -1,7 +1,7 @@
 // A board whose pieces live on from one configuration to the next, so that they can glide.
 
 import {s} from "../lib/dom.js";
-import {boxOf, coloursOf, isLettered, likeness, shapesOf} from "./shapes.js";
+import {boxOf, isLettered, likeness, shapesOf} from "./shapes.js";
 
 const same = (one, other) => Math.abs(one.x - other.x) < 0.01 && Math.abs(one.y - other.y) < 0.01;
 const apart = (one, other) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2;
@@ -21,11 +21,10 @@ export class Board {
   show(picture, change = null) {
     this.picture = picture;
     this.lettered = isLettered(picture);
-    this.colours = this.lettered ? coloursOf(picture) : null;
     this.svg.setAttribute("viewBox", boxOf(picture));
     if (change) this.#move(change);
     const ground = picture.parts.filter(part => part.name === "ground");
-    this.grounds.replaceChildren(...ground.flatMap(part => shapesOf(part)));
+    this.grounds.replaceChildren(...ground.flatMap(part => shapesOf(part, picture)));
     this.#match(picture.parts.filter(part => part.name !== "ground"));
   }
 
@@ -73,7 +72,7 @@ export class Board {
   // A piece of that name at that place, with those shapes.
   #dress(piece, part) {
     const form = likeness(part, this.picture);
-    if (piece.form !== form) piece.group.replaceChildren(...shapesOf(part, this.colours?.get(form) ?? null));
+    if (piece.form !== form) piece.group.replaceChildren(...shapesOf(part, this.picture));
     Object.assign(piece, {name: part.name, form, x: part.x, y: part.y, part});
     piece.group.dataset.piece = piece.name;
     this.place(piece, part);

@@ -1,6 +1,6 @@
 // Input to a board by finger, mouse and keys. The game decides which moves are legal.
 
-import {offer} from "../picture/hints.js";
+import {offer, offerPlaces} from "../picture/hints.js";
 import {nearest, railsTo} from "./rails.js";
 
 // A finger that moves less has tapped; one that moves more where nothing glides has swiped. Pixels of the screen.
@@ -103,7 +103,7 @@ export class Hand {
       if (held.place?.node.move) this.game.play(held.place.node.move, {mayTakeBack: true});
     } else if (!held.rails && Math.hypot(dx, dy) > SWIPE) {
       this.game.toward(Math.abs(dx) > Math.abs(dy) ? [Math.sign(dx), 0] : [0, Math.sign(dy)]);
-    } else if (held.piece) this.#tap(held.piece);
+    } else this.#tap(held.piece, held.began);
   }
 
   #letGo() {
@@ -114,11 +114,20 @@ export class Hand {
     this.board.place(piece, piece);
   }
 
-  #tap(piece) {
-    const moves = this.game.glides(piece);
+  #tap(piece, point) {
+    const moves = piece ? this.game.glides(piece) : [];
+    const whole = piece && this.game.tapped(piece);
     if (moves.length === 1) this.game.play(moves[0].move);
     else if (moves.length) this.#choose(this.chosen === piece ? null : piece);
-    else if (this.game.tapped(piece)) this.game.play(this.game.tapped(piece));
+    else if (whole) this.game.play(whole);
+    else this.#mean(this.game.meant(point), point);
+  }
+
+  // Of several moves that change what is there, each is offered where it alone changes something.
+  #mean(moves, point) {
+    this.#choose(null);
+    if (moves.length === 1) this.game.play(moves[0]);
+    else offerPlaces(this.board, moves, point, move => this.game.play(move));
   }
 
   // A piece with several ways: they are offered to be tapped.
@@ -141,7 +150,8 @@ export class Hand {
       if (best) this.game.play(best.move).then(() => piece.group.focus());
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.#tap(piece);
+      const {x, y, width, height} = piece.group.getBBox();
+      this.#tap(piece, {x: piece.x + x + width / 2, y: piece.y + y + height / 2});
     }
   }
 }

@@ -1,6 +1,10 @@
 // A game on the configurations of a run: its position, its history, its legal moves. Draws only the board.
 
+import {centre, distance} from "../picture/hints.js";
 import {Positions} from "./positions.js";
+
+// So near to a place is on it.
+const REACH = 20;
 
 const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
 
@@ -82,6 +86,13 @@ export class Game {
     const [least, ...others] = moves.sort((one, other) => one.moved.size - other.moved.size);
     if (!least || others.some(other => other.moved.size === least.moved.size)) return null;
     return others.every(other => [...least.moved].every(name => other.moved.has(name))) ? least : null;
+  }
+
+  // The moves that a tap beside all pieces that glide may mean: the one centred there, else all that change what is there.
+  meant(point) {
+    const found = this.now.moves.filter(move => move.places.some(place => distance(place, point) < REACH));
+    const centred = found.filter(move => distance(centre(move.places), point) < REACH);
+    return centred.length === 1 ? centred : found;
   }
 
   // The move that tilts the whole board to a side.

@@ -31,14 +31,15 @@ export class Positions {
     const [position, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
     const changes = new Map(drawn.moves.map(move => [move.key, move]));
     const moves = position.moves.map(move => moveOf(move, changes.get(move.key)));
-    return {...position, picture: drawn.picture, moves, best: bestOf(position, moves)};
+    return {...position, aim: drawn.goal_text, picture: drawn.picture, moves, best: bestOf(position, moves)};
   }
 }
 
 // A move glides where one piece is moved and none looks different; others may leave the board.
 function moveOf(move, change) {
   const glides = change.moved.length === 1 && !change.changed.length;
-  return {...move, change, moved: new Set(change.moved.map(part => part.name)), glide: glides ? change.moved[0] : null};
+  const places = change.places.map(([x, y]) => ({x, y}));
+  return {...move, change, places, moved: new Set(change.moved.map(part => part.name)), glide: glides ? change.moved[0] : null};
 }
 
 // The moves after which the goal is nearer.

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.opened import OpenRun
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
@@ -55,7 +55,7 @@ class PositionTable(NamedTuple):
         ]
 
 
-def table_of(run: Run) -> PositionTable | None:
+def table_of(run: OpenRun) -> PositionTable | None:
     """Return the table of a small complete run; ``None`` for others."""
     if not (run.exhausted and run.knows_components) or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
         return None
@@ -65,7 +65,7 @@ def table_of(run: Run) -> PositionTable | None:
     return PositionTable(keys, depths, components, _goal_distances(run, keys))
 
 
-def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
+def _goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
     """Return the distance of each key to the nearest goal, -1 if none can be reached."""
     goals = np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
     if not len(goals):
@@ -74,7 +74,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
     return distances_from(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
 
 
-def position_row(run: Run, table: PositionTable | None, configuration: str) -> dict[str, Any]:
+def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
     """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
     if isinstance(run.puzzle, Placements):
         raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions")
@@ -99,7 +99,7 @@ def position_row(run: Run, table: PositionTable | None, configuration: str) -> d
     }
 
 
-def _moves(run: Run, table: PositionTable | None, key: Key, depth: int | None) -> list[dict[str, Any]]:
+def _moves(run: OpenRun, table: PositionTable | None, key: Key, depth: int | None) -> list[dict[str, Any]]:
     puzzle = run.puzzle
     targets = list(dict.fromkeys(puzzle.successors(key)))
     batch = puzzle.keys(targets)
@@ -121,7 +121,7 @@ def _moves(run: Run, table: PositionTable | None, key: Key, depth: int | None) -
     return sorted(rows, key=lambda row: far if row["goal_distance"] is None else row["goal_distance"])
 
 
-def _know(run: Run, table: PositionTable | None, keys: Keys, around: int | None) -> list[Known | None]:
+def _know(run: OpenRun, table: PositionTable | None, keys: Keys, around: int | None) -> list[Known | None]:
     """Return the facts about each key; all are one move from a configuration of depth `around`."""
     if table is not None:
         return table.know(keys)
@@ -148,7 +148,7 @@ def _know(run: Run, table: PositionTable | None, keys: Keys, around: int | None)
     ]
 
 
-def _layers_around(run: Run, around: int | None) -> Iterable[int]:
+def _layers_around(run: OpenRun, around: int | None) -> Iterable[int]:
     last = run.store.state.depth
     if around is None:
         return range(last + 1)

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.census import SLAB, Labels, read_slab
+from hakoiri.worker.exchange.pool import WorkGuard
 
 #: The place of a key that is not a configuration.
 NOWHERE = np.iinfo(np.int64).max
@@ -60,13 +60,13 @@ class Slabs:
             keys[order[begin:end]] = self.keys(range(slab, slab + 1))[increasing[begin:end] - slab * SLAB]
         return keys
 
-    def members(self, components: Sequence[int], control: Control) -> tuple[Keys, Labels]:
+    def members(self, components: Sequence[int], control: WorkGuard) -> tuple[Keys, Labels]:
         """Return the configurations of `components`, in order, and for each the index of its component in these."""
         parts = [(self._layout.empty(0), np.empty(0, dtype=np.uint32)), *self.parts(components, control)]
         keys, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
         return keys, labels
 
-    def parts(self, components: Sequence[int], control: Control) -> Iterator[tuple[Keys, Labels]]:
+    def parts(self, components: Sequence[int], control: WorkGuard) -> Iterator[tuple[Keys, Labels]]:
         """Yield the same slab by slab."""
         numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
         numbers[np.asarray(components)] = np.arange(len(components), dtype=np.uint32)
@@ -106,10 +106,10 @@ def ranks_of(sizes: Sizes) -> Labels:
     return ranks
 
 
-def component_sizes(slabs: Slabs, end: int | None = None) -> Sizes:
-    """Return the number of configurations of each component, by the labels of the slabs before `end`."""
+def component_sizes(slabs: Slabs) -> Sizes:
+    """Return the number of configurations of each component, by the labels."""
     sizes: Sizes = np.zeros(0, dtype=np.int64)
-    for slab in range(len(slabs) if end is None else end):
+    for slab in range(len(slabs)):
         sizes = added(sizes, slabs.labels(range(slab, slab + 1)))
     return sizes
 

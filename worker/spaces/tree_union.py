@@ -7,17 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.coordinator.spaces.slabs import ranks_of
 from hakoiri.storage.layers.scratch import file_array
 from hakoiri.storage.results.census import Labels
 from hakoiri.worker.graphs.forests import add_to_roots, find_roots, unite
 from hakoiri.worker.graphs.trees import TreeEdges
+from hakoiri.worker.spaces.slabs import Sizes
 
 #: Bytes of a tree while trees are united.
 TREE_BYTES = 8
-#: TreeEdges united at a time, which are 50 bytes each then.
+#: Edges united at a time, of 50 bytes each meanwhile.
 _AT_ONCE = 1 << 16
-_LOW = (1 << 32) - 1
+#: The half of an edge that has the number of the tree elsewhere.
+LOW = (1 << 32) - 1
 
 
 class TreeNumbers:
@@ -63,22 +64,23 @@ class TreeUnion:
         self._sizes[offset : offset + len(edges.sizes)] = edges.sizes
         for begin in range(0, len(edges.pairs), _AT_ONCE):
             pairs = edges.pairs[begin : begin + _AT_ONCE]
-            ends = (pairs >> 32) + offset, self._numbers.among_all(pairs & _LOW)
+            ends = (pairs >> 32) + offset, self._numbers.among_all(pairs & LOW)
             unite(self._parents, *(each.astype(self._parents.dtype) for each in ends))
 
-    def components(self) -> Iterator[Labels]:
-        """Yield the component of each tree, range by range.
-
-        The largest is 0, ties go to the one with the least configuration.
-        """
+    def sum_up(self) -> Sizes:
+        """Return the number of configurations of each root, in the order of their least ones. Nothing is added then."""
         find_roots(self._parents)
         add_to_roots(self._parents, self._sizes)
-        heads = np.concatenate([self._heads(begin) for begin in range(0, len(self._parents), _AT_ONCE)])
-        ranks = ranks_of(self._sizes[heads].astype(np.int64))
-        for begin, end in pairwise([*self._numbers.offsets.tolist(), len(self._parents)]):
-            yield ranks[np.searchsorted(heads, self._parents[begin:end])]
+        self._heads = np.concatenate([self._heads_from(at) for at in range(0, len(self._parents), _AT_ONCE)])
+        sizes: Sizes = self._sizes[self._heads].astype(np.int64)
+        return sizes
 
-    def _heads(self, begin: int) -> NDArray[np.int64]:
+    def numbered(self, numbers: Labels) -> Iterator[Labels]:
+        """Yield for each tree that one of `numbers` that its root has, range by range."""
+        for begin, end in pairwise([*self._numbers.offsets.tolist(), len(self._parents)]):
+            yield numbers[np.searchsorted(self._heads, self._parents[begin:end])]
+
+    def _heads_from(self, begin: int) -> NDArray[np.int64]:
         """Return the roots among some trees."""
         parents = self._parents[begin : begin + _AT_ONCE]
         return begin + np.flatnonzero(parents == np.arange(begin, begin + len(parents)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 #: Numbers that anybody would look through.
 _MOST_NUMBERS = 30
 

@@ -1,0 +1,249 @@
+"""Generators of boards: boards of a given difficulty from the spaces of random ones, a batch a row."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hakoiri.coordinator.families.mixes import family_of
+from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.session.job import Request, Table
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.rows import RowsJob, fit_threads
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_seconds, require_within
+from hakoiri.puzzles.families.mixes import Boards, goal_of
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, answered, request, statistics
+from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
+
+BATCH = "batch"
+#: Random boards per batch; bytes per configuration of a space.
+_COUNT, _BYTES = 64, 400
+#: The boards that are searched again without ``--full``, and those shown.
+_SAMPLE, _SHOWN = 4, 12
+_MOST_CAP, _MOST_MOVES, _MOST_EACH = 10_000_000, 10_000, 64
+#: Increase it when other boards are found than before.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class GeneratePlan:
+    """The boards (`puzzles.families.mixes`), their goal, and what is wanted of each (`DesignRequest`)."""
+
+    size: str
+    pieces: str
+    empty: str
+    goal: str
+    least: int
+    most: int
+    unique: bool
+    no_idle: bool
+    each: int
+    cap: int
+    seed: int
+    generate_version: int = _VERSION
+
+    def first(self) -> str:
+        """Return a board of the pieces; `PuzzleError` for an invalid plan."""
+        if self.generate_version != _VERSION:
+            raise PuzzleError(f"the run was made by version {self.generate_version} of generators, expected {_VERSION}")
+        boards = Boards.parse(self.size, self.pieces, self.empty)
+        pieces, board = boards.random(random_words(self.seed << 32))
+        goal_of(boards.size, pieces, self.goal)
+        if not board:
+            raise PuzzleError(
+                f"no board of {self.size} with pieces {self.pieces} and {self.empty} empty cells was found"
+            )
+        return board
+
+    def asked(self, batch: int) -> DesignRequest:
+        """Return the workers' task for a batch."""
+        wanted = {name: value for name, value in asdict(self).items() if name != "generate_version"}
+        return DesignRequest(**wanted, first=batch * _COUNT, count=_COUNT)
+
+
+@dataclass(frozen=True)
+class GenerateFigures(Figures):
+    """The number of boards found, and of random boards whose spaces were searched for them."""
+
+    boards: int = 0
+    tried: int = 0
+
+
+class GenerateBoards(RowsJob):
+    """Finds boards of a given difficulty, up to a number of them, or until its time is over."""
+
+    kernels = (load_solving_kernels, load_family_kernels)
+    figures = GenerateFigures
+    row_noun = "boards"
+    remedy = "searching the batch again"
+    puzzle: Family
+
+    @classmethod
+    def parse_request(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, size: str = "", pieces: str = "", empty: str = "1..", goal: str = "",
+        least: int = 1, most: int = _MOST_MOVES, unique: bool = False, no_idle: bool = False, each: int = 1,
+        cap: int = 20_000, seed: int = 1, boards: int = 20, seconds: float = 600.0,
+    ) -> Request:  # fmt: skip
+        require_within("boards", boards, 1, MOST_SEED)
+        require_within("seed", seed, 0, MOST_SEED)
+        require_within("each", each, 1, _MOST_EACH)
+        require_within("cap", cap, 1, _MOST_CAP)
+        require_within("least moves", least, 1, _MOST_MOVES)
+        require_within("most moves", most, least, _MOST_MOVES)
+        require_seconds(seconds)
+        if spec.options.get("goal"):
+            raise PuzzleError("the goal of the generator and option goal cannot be combined")
+        plan = GeneratePlan(
+            size, " ".join(pieces.split()), empty.strip(), goal, least, most, unique, no_idle, each, cap, seed
+        )
+        return Request(replace(spec, start=plan.first()), asdict(plan), {"boards": boards, "seconds": seconds})
+
+    @classmethod
+    def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        GeneratePlan(**plan).first()
+        puzzle = family_of(spec)
+        if puzzle.names_pieces:
+            raise PuzzleError("the boards are random, so no option can name their pieces by letters")
+        return puzzle
+
+    @classmethod
+    def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the limits: the greater number of boards, and seconds from now."""
+        found = super().merge_limits(limits, state, waiting)
+        return found | {"boards": max(limits["boards"], waiting.get("boards", 0))}
+
+    @cached_property
+    def plan(self) -> GeneratePlan:
+        return self.store.plan(GeneratePlan)
+
+    @property
+    def _number(self) -> int:
+        """The number of boards to find."""
+        return int(self.limits["boards"])
+
+    def limit_resources(self, resources: Resources, observer: Observer) -> Resources:
+        return fit_threads(resources, _BYTES * self.plan.cap, "", observer, Hint("lower", "cap"))
+
+    def is_done(self) -> bool:
+        return len(self.boards()) >= self._number
+
+    def begin(self) -> None:
+        self._batches = _batches(self.store)
+
+    def make_rows(self) -> None:
+        numbers: list[int] = []
+
+        def chunks() -> Iterator[Arrays]:
+            batch = 0
+            while not self._enough() and self.session.seconds < self.limits["seconds"]:
+                if batch not in self._batches:
+                    numbers.append(batch)
+                    yield request(self.plan.asked(batch))
+                batch += 1
+
+        for place, result in self.session.context.executor.map("design", chunks()):
+            batch, found = numbers[place], answered(result)
+            self.keep(BATCH, batch, {"boards": found})
+            self._batches[batch] = found
+            self.tell(Progress(self.found().boards, self._number, "boards"))
+            self.session.control.check()
+
+    def found(self) -> GenerateFigures:
+        return GenerateFigures(len(self._wanted(self._batches)), _COUNT * len(self._batches))
+
+    def _enough(self) -> bool:
+        return len(self._wanted(self._batches)) >= self._number
+
+    def _wanted(self, batches: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+        """Return the first boards, none of them an image of another, of the batches without a gap.
+
+        They are the same for any number of threads.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        batch = 0
+        while batch in batches and len(found) < self._number:
+            for row in batches[batch]:
+                found.setdefault(row["image"], row)
+            batch += 1
+        return list(found.values())[: self._number]
+
+    def boards(self) -> list[dict[str, Any]]:
+        """Return the boards found, the hardest first: by moves, then by the mean share of good moves."""
+        found = self._wanted(_batches(self.store))
+        return sorted(found, key=lambda row: (-row["moves"], sum(row["good"]) / row["moves"], row["number"]))
+
+    def verify(self, check: Check) -> None:
+        """Search boards again by the rules in plain Python, without `full` a sample."""
+        rows = self.boards()
+        for row in check.each([rows[place] for place in check.sample(len(rows), _SAMPLE, 0)], "boards searched again"):
+            self._derive(row, check)
+        if len(rows) != (said := GenerateFigures.of(self.store.state).boards):
+            check.report.fault(f"{len(rows):,} boards are stored, but {said:,} according to the state")
+
+    def _derive(self, row: Mapping[str, Any], check: Check) -> None:
+        check.report.count("boards")
+        puzzle, plan = self.puzzle.member(row["board"], row["goal"]), self.plan
+        moves, solutions = reference_solutions(puzzle, puzzle.start)
+        if (moves, solutions) != (row["moves"], row["solutions"]):
+            said = f"{row['solutions']:,} solutions of {row['moves']} moves"
+            check.report.fault(f"{row['board']} has {solutions:,} solutions of {moves} moves, not {said}")
+        if not plan.least <= moves <= plan.most or (plan.unique and solutions != 1):
+            check.report.fault(f"{row['board']} is not what the run looks for")
+        space = SolvedSpace.of(puzzle, puzzle.start, plan.cap + 1)
+        if (
+            space is None
+            or not asdict(statistics(space, space.place(puzzle.start), row["board"])).items() <= row.items()
+        ):
+            check.report.fault(f"{row['board']} has other figures than those stored")
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        return {"rows": self.boards()}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return {"boards": summary["boards"], "random boards tried": summary["tried"]}
+
+    def tables(self) -> list[Table]:
+        rows = [{"rank": rank, **_told(row)} for rank, row in enumerate(self.boards()[:_SHOWN], 1)]
+        left = self.store.state.figures["boards"] - len(rows)
+        return [Table("boards", rows, rest=f"{left:,} more; export writes all" if left > 0 else "")] if rows else []
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        return map(_told, self.boards())
+
+
+def _batches(ledger: Ledger) -> dict[int, list[dict[str, Any]]]:
+    return ResultRows(ledger, BATCH).all(lambda _, row: [dict(board) for board in row["boards"]])
+
+
+def _told(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board as a row of a table, without the shares of each step."""
+    return {name: value for name, value in row.items() if name not in ("number", "image", "good", "goal")}
+
+
+def reference_solutions(puzzle: Puzzle, start: Key) -> tuple[int, int]:
+    """Return the fewest moves to a goal and the number of shortest solutions, by plain rules; ``(-1, 0)`` without one.
+
+    The slow reference: breadth first, with `Puzzle.successors` of each key, and a count of the ways to it.
+    """
+    ways, seen, moves = {start: 1}, {start}, 0
+    while ways:
+        if goals := [key for key in ways if puzzle.is_goal(puzzle.keys([key]))[0]]:
+            return moves, sum(ways[key] for key in goals)
+        following: dict[Key, int] = {}
+        for key, number in ways.items():
+            for after in {*puzzle.successors(key)} - seen:
+                following[after] = following.get(after, 0) + number
+        seen |= following.keys()
+        ways, moves = following, moves + 1
+    return -1, 0

@@ -1,0 +1,88 @@
+"""The commands ``generate sliding`` and ``generate nakuron``: boards of a given difficulty, and random ones."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from hakoiri.cli import options as shared
+from hakoiri.cli.commands import command_line, flag, option
+from hakoiri.cli.driving import start_run
+from hakoiri.cli.groups import Work
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.render.streams import print_line
+from hakoiri.render.tables import print_json
+
+GROUP = typer.Typer(
+    help="Make boards of a given difficulty, or random ones.",
+    epilog='Example: hakoiri generate sliding --size 4x5 --pieces "2x2:1 2x1:1 1x2:4 1x1:4" --goal 2x2@4,2',
+    no_args_is_help=True,
+)
+
+
+@command_line('generate sliding --size 6x6 --pieces "2x2:5 2x1:3 1x2:3 1x1:1" --goal 2x2@5,5 --moves 25..30', words=2)
+def sliding(
+    size: Annotated[str, option("--size", "CxR", "Columns x rows: 6x6.")],
+    pieces: Annotated[
+        str, option("--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT or a drawing of each: "2x2:1 2x1:1..3 xx/x.:*".')
+    ],
+    goal: Annotated[str, option("--goal", "PIECE@R,C", "Goal of every board: 2x2@5,5.")],
+    moves: Annotated[str, option("--moves", "N", "Fewest moves to the goal: 25..30, 25.. or 25.")] = "1..",
+    empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "1..",
+    unique: Annotated[bool, flag("--unique", "Only boards with a single shortest solution.")] = False,
+    no_idle: Annotated[bool, flag("--no-idle", "Only boards all of whose pieces have to move.")] = False,
+    each: Annotated[int, option("--each", "N", "Most boards of one space.", min=1, max=64)] = 1,
+    boards: Annotated[int, option("--boards", "N", "Number of boards in total.", min=1)] = 20,
+    time: Annotated[
+        float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
+    ] = "10m",  # type: ignore[assignment]
+    cap: Annotated[
+        int, option("--cap", "POSITIONS", "Skip spaces with more positions: 20k.", parser=shared.parse_count)
+    ] = "20k",  # type: ignore[assignment]
+    seed: Annotated[int, shared.seed_option("the random boards")] = 1,
+    options: shared.PuzzleOptions = None,
+    queue: shared.QueueOption = False,
+    *,
+    work: Work,
+) -> None:
+    """Find boards of a given difficulty.
+
+    Searches the spaces of random boards for the boards farthest from the goal within --moves. The result depends on
+    nothing but the options. Run the same command again to continue, or with more --boards.
+    """
+    from hakoiri.coordinator.families.generate import GenerateBoards
+
+    bounds = re.fullmatch(r"(\d{1,4})(\.\.(\d{1,4})?)?", moves)
+    if not bounds:
+        raise PuzzleError(f"--moves {moves} is malformed; expected a number or range such as 25, 25.. or 25..30")
+    most = {} if bounds[2] and not bounds[3] else {"most": int(bounds[3] or bounds[1])}
+    spec = PuzzleSpec("sliding", shared.parse_options(options or []))
+    asked = GenerateBoards.parse_request(
+        spec, size=size, pieces=pieces, empty=empty, goal=goal, least=int(bounds[1]), **most, unique=unique,
+        no_idle=no_idle, each=each, cap=cap, seed=seed, boards=boards, seconds=time,
+    )  # fmt: skip
+    start_run(asked, "generate", work, queue=queue)
+
+
+@command_line("generate nakuron --size 250 --setting 3 --seed 7", words=2)
+def nakuron(
+    size: Annotated[int, option("--size", "N", "Number of rows and columns.", min=1, max=256)] = 250,
+    setting: Annotated[
+        int, option("--setting", "1|2|3", "Share of walls: 1 is 10 %, 2 is 15 %, 3 is 20 %.", min=1, max=3)
+    ] = 1,
+    seed: Annotated[int, shared.seed_option("the board")] = 1,
+    json: shared.JsonOption = False,
+) -> None:
+    """Print a random board, the same on every machine.
+
+    The Supercomputing Contest has three settings of boards.
+    """
+    from hakoiri.puzzles.nakuron.board import random_board
+
+    board = random_board(size, setting, seed)
+    if json:
+        figures = {"size": size, "setting": setting, "seed": seed, "balls": board.balls}
+        print_json({"puzzle": "nakuron"} | figures | {"board": board.text()})
+    else:
+        print_line("\n".join(board.lines()))

@@ -1,0 +1,156 @@
+// A board of sliding blocks that is being drawn. A draft never changes: each change gives another one.
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+export const [EMPTY, WALL, ANYTHING] = ".#*";
+// The most cells of a board.
+export const MOST = 64;
+
+const isPiece = letter => LETTERS.includes(letter);
+
+export class Draft {
+  // `cells` are letters, `EMPTY` or `WALL`, row by row; `goal` maps letters of pieces (or `EMPTY`) to the cells wanted.
+  constructor(rows, columns, cells = Array(rows * columns).fill(EMPTY), goal = new Map()) {
+    Object.assign(this, {rows, columns, cells, goal});
+  }
+
+  // The draft of a start and a goal as texts; null if the start is no rectangle of cells.
+  static of(start, goal = "") {
+    const side = Math.sqrt(start.length);
+    // A square board may be one line, as the collections of Rush Hour write it.
+    const line = !start.includes("/") && Number.isInteger(side) && side > 4;
+    const text = line ? start.replaceAll("o", EMPTY).replaceAll("x", WALL).match(new RegExp(`.{${side}}`, "g")).join("/") : start;
+    const rows = text.split("/");
+    const columns = rows[0].length;
+    if (!columns || rows.some(row => row.length !== columns) || rows.length * columns > MOST) return null;
+    const draft = new Draft(rows.length, columns, [...rows.join("")]);
+    return draft.with({goal: draft.#targets(goal)});
+  }
+
+  with(changes) {
+    const {rows, columns, cells, goal} = {...this, ...changes};
+    return new Draft(rows, columns, cells, goal);
+  }
+
+  get start() {
+    return this.#text(this.cells);
+  }
+
+  // PIECE@ROW,COLUMN for one piece, else a board with * for anything; empty without a goal.
+  get goalText() {
+    if (!this.goal.size) return "";
+    const [[letter, cells]] = this.goal;
+    if (this.goal.size === 1 && letter !== EMPTY) {
+      const [row, column] = this.#corner(cells);
+      return `${letter}@${row + 1},${column + 1}`;
+    }
+    const found = this.cells.map(cell => (cell === WALL ? WALL : ANYTHING));
+    for (const [name, wanted] of this.goal) wanted.forEach(cell => { found[cell] = name; });
+    return this.#text(found);
+  }
+
+  #text(cells) {
+    return Array.from({length: this.rows}, (_, row) => cells.slice(row * this.columns, (row + 1) * this.columns).join("")).join("/");
+  }
+
+  get letters() {
+    return [...new Set(this.cells.filter(isPiece))];
+  }
+
+  get freeLetter() {
+    return [...LETTERS].find(letter => !this.cells.includes(letter));
+  }
+
+  at(cell) {
+    return isPiece(this.cells[cell]) ? this.cells[cell] : null;
+  }
+
+  piece(letter) {
+    return [...this.cells.keys()].filter(cell => this.cells[cell] === letter);
+  }
+
+  // The shape of some cells as a text, wherever they are.
+  shape(cells) {
+    const [top, left] = this.#corner(cells);
+    return cells.map(cell => `${Math.floor(cell / this.columns) - top},${cell % this.columns - left}`).sort().join(" ");
+  }
+
+  #corner(cells) {
+    return [Math.min(...cells.map(cell => Math.floor(cell / this.columns))), Math.min(...cells.map(cell => cell % this.columns))];
+  }
+
+  // A goal board names shapes, so each of its pieces gets the letter of a piece of that shape, its own if possible.
+  #targets(text) {
+    const one = /^(.)@(\d+),(\d+)$/.exec(text);
+    if (one && this.cells.includes(one[1])) {
+      const [row, column] = this.#corner(this.piece(one[1]));
+      const there = this.shifted(this.piece(one[1]), one[2] - 1 - row, one[3] - 1 - column);
+      return new Map(there ? [[one[1], there]] : []);
+    }
+    const found = new Map();
+    const board = Draft.of(text);
+    if (!board || board.rows !== this.rows || board.columns !== this.columns) return found;
+    if (board.cells.includes(EMPTY)) found.set(EMPTY, board.piece(EMPTY));
+    for (const wanted of board.letters.map(letter => [letter, board.piece(letter)])) {
+      const alike = this.letters.filter(letter => !found.has(letter) && this.shape(this.piece(letter)) === this.shape(wanted[1]));
+      const letter = alike.includes(wanted[0]) ? wanted[0] : alike[0];
+      if (letter) found.set(letter, wanted[1]);
+    }
+    return found;
+  }
+
+  // Cells moved down and right; null if some leave the board.
+  shifted(cells, down, right) {
+    const found = cells.map(cell => [Math.floor(cell / this.columns) + down, cell % this.columns + right]);
+    const inside = found.every(([row, column]) => row >= 0 && row < this.rows && column >= 0 && column < this.columns);
+    return inside ? found.map(([row, column]) => row * this.columns + column) : null;
+  }
+
+  // An empty cell becomes part of a piece, if the piece is new or beside it.
+  grow(letter, cell) {
+    const own = this.piece(letter);
+    const beside = own.some(other => Math.abs(Math.floor(other / this.columns) - Math.floor(cell / this.columns)) + Math.abs(other % this.columns - cell % this.columns) === 1);
+    if (this.cells[cell] !== EMPTY || (own.length && !beside)) return this;
+    return this.#without(letter).with({cells: this.cells.with(cell, letter)});
+  }
+
+  // A wall is built on an empty cell, or taken away.
+  wall(cell, built) {
+    return this.cells[cell] === (built ? EMPTY : WALL) ? this.with({cells: this.cells.with(cell, built ? WALL : EMPTY)}) : this;
+  }
+
+  // A whole piece is taken off, or a wall.
+  erase(cell) {
+    const letter = this.at(cell);
+    if (!letter) return this.wall(cell, false);
+    return this.#without(letter).with({cells: this.cells.map(here => (here === letter ? EMPTY : here))});
+  }
+
+  move(letter, down, right) {
+    const there = this.shifted(this.piece(letter), down, right);
+    if (!there?.every(cell => [EMPTY, letter].includes(this.cells[cell]))) return this;
+    return this.with({cells: this.cells.map((here, cell) => (there.includes(cell) ? letter : here === letter ? EMPTY : here))});
+  }
+
+  // The goal of a piece is that far from where it is; nowhere else means none.
+  aim(letter, down, right) {
+    const there = this.shifted(this.piece(letter), down, right);
+    if (!there || there.some(cell => this.cells[cell] === WALL)) return this;
+    const free = [...this.#without(letter).goal].filter(([, cells]) => !cells.some(cell => there.includes(cell)));
+    return this.with({goal: new Map(down || right ? [...free, [letter, there]] : free)});
+  }
+
+  #without(letter) {
+    return this.with({goal: new Map([...this.goal].filter(([name]) => name !== letter))});
+  }
+
+  // Pieces that do not fit the new size are taken off.
+  resized(rows, columns) {
+    const lost = new Set(this.cells.filter((_, cell) => Math.floor(cell / this.columns) >= rows || cell % this.columns >= columns));
+    const cells = Array.from({length: rows * columns}, (_, cell) => {
+      const [row, column] = [Math.floor(cell / columns), cell % columns];
+      const here = row < this.rows && column < this.columns ? this.cells[row * this.columns + column] : EMPTY;
+      return isPiece(here) && lost.has(here) ? EMPTY : here;
+    });
+    return new Draft(rows, columns, cells);
+  }
+}

@@ -1,0 +1,178 @@
+// A board that is drawn by mouse, finger or keys, with tools, undo and redo.
+
+import {button, h, s, say} from "../lib/dom.js";
+import {choice} from "../parts/choice.js";
+import {numeric} from "../parts/fields.js";
+import {shareButton} from "../parts/share.js";
+import {Draft, EMPTY, MOST, WALL} from "./draft.js";
+import {draw, SIDE} from "./drawing.js";
+
+const ARROWS = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+// What a tool does with the cell that is pressed and each one that is dragged over: a function of the draft, that cell, and
+// what was pressed: {letter, cell, base}, the piece, its cell, and the draft before.
+const TOOLS = {
+  piece: {words: "Piece", help: "Drag over empty cells to draw a piece, from a piece to make it larger.", act: (draft, cell, {letter}) => (letter ? draft.grow(letter, cell) : draft)},
+  wall: {words: "Wall", help: "Press or drag to build walls, from a wall to take them away.", act: (draft, cell, {base, cell: first}) => draft.wall(cell, base.cells[first] !== WALL)},
+  move: {words: "Move", help: "Drag a piece to another place.", act: (draft, cell, held) => moved("move", cell, held)},
+  goal: {words: "Goal", help: "Drag a piece to where it must get; to the edge, and that is its exit. Dragged nowhere, it has no goal.", act: (draft, cell, held) => moved("aim", cell, held)},
+  erase: {words: "Erase", help: "Press a piece or a wall to take it off.", act: (draft, cell) => draft.erase(cell)},
+};
+
+function moved(how, cell, {base, letter, cell: first}) {
+  if (!base.at(first)) return base;
+  return base[how](letter, Math.floor(cell / base.columns) - Math.floor(first / base.columns), cell % base.columns - first % base.columns);
+}
+
+export class Editor {
+  // `changed` is called with the start and the goal as texts, after each change that is drawn.
+  constructor(start, goal, changed) {
+    Object.assign(this, {changed, tool: "piece", draft: Draft.of(start, goal) ?? new Draft(5, 4), past: [], future: [], held: null, cursor: 0});
+    this.svg = s("svg", {class: "picture draft", role: "application", tabindex: "0", "aria-describedby": "draft-help"});
+    this.help = h("p", {class: "muted small", id: "draft-help"});
+    this.undo = button("Undo", () => this.#back(this.past, this.future), {title: "Z"});
+    this.redo = button("Redo", () => this.#back(this.future, this.past), {title: "Y"});
+    [this.rows, this.columns] = [numeric(5, 1, MOST), numeric(4, 1, MOST)];
+    for (const input of [this.rows, this.columns]) {
+      input.addEventListener("change", () => this.#resize());
+      // Enter would start a run.
+      input.addEventListener("keydown", event => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        this.#resize();
+      });
+    }
+    this.element = h("div", {class: "editor"},
+      choice("Tool", Object.entries(TOOLS).map(([name, {words}]) => [name, words]), "piece", name => this.#take(name)),
+      this.svg, this.help,
+      h("div", {class: "row"}, this.undo, this.redo, button("Clear", () => this.#apply(new Draft(this.draft.rows, this.draft.columns))),
+        shareButton(), h("label", {}, "Rows ", this.rows), h("label", {}, "Columns ", this.columns)));
+    this.element.addEventListener("input", event => event.stopPropagation());
+    this.#take("piece");
+    this.#listen();
+    this.#show();
+  }
+
+  // Another board; the texts may be those that it told of itself.
+  load(start, goal) {
+    const draft = Draft.of(start, goal);
+    if (draft && (draft.start !== this.draft.start || draft.goalText !== this.draft.goalText)) this.#apply(draft, () => {});
+  }
+
+  #take(name) {
+    this.tool = name;
+    this.help.textContent = `${TOOLS[name].help} By keys: arrows choose a cell, Space presses and lets go, Escape gives up.`;
+  }
+
+  #listen() {
+    const {svg} = this;
+    const cellOf = event => {
+      const {x, y} = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      const [row, column] = [Math.floor(y / SIDE), Math.floor(x / SIDE)];
+      return row >= 0 && row < this.draft.rows && column >= 0 && column < this.draft.columns ? row * this.draft.columns + column : null;
+    };
+    svg.addEventListener("pointerdown", event => {
+      const cell = cellOf(event);
+      if (event.button !== 0 || cell === null) return;
+      svg.setPointerCapture(event.pointerId);
+      this.#press(cell);
+    });
+    svg.addEventListener("pointermove", event => {
+      const cell = cellOf(event);
+      if (this.held && cell !== null && cell !== this.cursor) this.#over(cell);
+    });
+    svg.addEventListener("pointerup", () => this.#release());
+    svg.addEventListener("pointercancel", () => this.#giveUp());
+    svg.addEventListener("keydown", event => this.#key(event));
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const actions = {" ": () => (this.held ? this.#release() : this.#press(this.cursor)), Enter: () => (this.held ? this.#release() : this.#press(this.cursor)),
+      Escape: () => this.#giveUp(), z: () => this.undo.click(), y: () => this.redo.click()};
+    if (event.key in ARROWS) {
+      const [there] = this.draft.shifted([this.cursor], ...ARROWS[event.key]) ?? [this.cursor];
+      if (this.held) this.#over(there);
+      else this.#show(there);
+    } else if (event.key in actions) actions[event.key]();
+    else return;
+    event.preventDefault();
+    say(`${this.held ? "Held. " : ""}${this.#named(this.cursor)}`);
+  }
+
+  #named(cell) {
+    const here = this.draft.cells[cell];
+    const what = here === EMPTY ? "empty" : here === WALL ? "wall" : `piece ${here}`;
+    return `Row ${Math.floor(cell / this.draft.columns) + 1} column ${cell % this.draft.columns + 1}: ${what}`;
+  }
+
+  #press(cell) {
+    const letter = this.draft.at(cell) ?? (this.draft.cells[cell] === EMPTY ? this.draft.freeLetter : null);
+    this.held = {base: this.draft, letter, cell};
+    this.#over(cell);
+  }
+
+  #over(cell) {
+    const before = this.draft;
+    this.draft = TOOLS[this.tool].act(before, cell, this.held);
+    this.#show(cell);
+    if (this.#texts(before) !== this.#texts(this.draft)) this.#tell();
+  }
+
+  #texts = ({start, goalText}) => `${start} ${goalText}`;
+
+  #tell() {
+    this.changed(this.draft.letters.length ? this.draft.start : "", this.draft.goalText);
+  }
+
+  #release() {
+    const {base} = this.held ?? {};
+    this.held = null;
+    if (base && this.#texts(base) !== this.#texts(this.draft)) this.#remember(base);
+  }
+
+  #giveUp() {
+    if (!this.held) return;
+    this.draft = this.held.base;
+    this.held = null;
+    this.#show();
+    this.#tell();
+  }
+
+  #remember(before) {
+    this.past.push(before);
+    this.future = [];
+    this.#show();
+  }
+
+  #apply(draft, tell = () => this.#tell()) {
+    const before = this.draft;
+    this.draft = draft;
+    this.#remember(before);
+    tell();
+  }
+
+  #back(from, to) {
+    this.held = null;
+    to.push(this.draft);
+    this.draft = from.pop();
+    this.#show();
+    this.#tell();
+  }
+
+  #resize() {
+    const [rows, columns] = [Number(this.rows.value), Number(this.columns.value)];
+    if (rows === this.draft.rows && columns === this.draft.columns) return;
+    if (rows >= 1 && columns >= 1 && rows * columns <= MOST) this.#apply(this.draft.resized(rows, columns));
+    else this.#show();
+  }
+
+  #show(cursor = this.cursor) {
+    const {draft} = this;
+    this.cursor = Math.min(cursor, draft.cells.length - 1);
+    draw(this.svg, draft, this.cursor);
+    this.svg.classList.toggle("holding", this.held !== null);
+    this.svg.setAttribute("aria-label", `Board of ${draft.rows} rows and ${draft.columns} columns to draw on`);
+    [this.rows.value, this.columns.value] = [draft.rows, draft.columns];
+    [this.undo.disabled, this.redo.disabled] = [!this.past.length, !this.future.length];
+  }
+}

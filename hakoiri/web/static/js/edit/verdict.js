@@ -1,0 +1,65 @@
+// What a run would find: whether its start can be solved, in how many moves, among how many configurations.
+
+import {post} from "../lib/api.js";
+import {h, put} from "../lib/dom.js";
+import {bytes, counted, duration, number} from "../lib/format.js";
+
+export class Verdict {
+  // `found` is the last answer, null while there is none.
+  constructor() {
+    Object.assign(this, {found: null, wanted: null, next: null, busy: false});
+    this.element = h("div", {class: "verdict", role: "status"});
+  }
+
+  // One question at a time; of those that come meanwhile only the last is asked. `told` is called with null, or the error.
+  async ask(wanted, told) {
+    this.wanted = this.next = wanted;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next) {
+      const mine = this.next;
+      this.next = null;
+      let [found, wrong] = [null, null];
+      try {
+        found = await post(["probe"], mine);
+      } catch (error) {
+        wrong = error;
+      }
+      if (mine !== this.wanted) continue;
+      this.found = found;
+      put(this.element, ...(found ? worded(found, mine) : []));
+      told(wrong);
+    }
+    this.busy = false;
+  }
+
+  clear() {
+    this.wanted = this.next = this.found = null;
+    put(this.element);
+  }
+}
+
+function worded(found, {puzzle, options}) {
+  const goalless = puzzle === "sliding" && !options.goal && found.goal_depth === null;
+  const reached = found.exhausted ? `${counted(found.configurations, "configuration")}, the farthest ${counted(found.depth, "move")} away`
+    : found.expected ? `${counted(found.expected, "configuration")}` : `more than ${number(found.configurations)} configurations`;
+  return [
+    h("p", {}, h("strong", {}, solution(found, goalless)), ` · ${reached}`),
+    ...found.notes.map(note => h("p", {class: "muted small"}, note)),
+    !found.exhausted && h("p", {class: found.fits === false ? "reason" : "muted"}, needs(found)),
+  ];
+}
+
+function solution(found, goalless) {
+  if (goalless) return "No goal yet";
+  if (found.goal_depth === 0) return "The start is a goal";
+  if (found.goal_depth !== null) return `Solvable in ${counted(found.goal_depth, "move")}`;
+  return found.exhausted ? "No goal can be reached" : `No goal within ${counted(found.depth, "move")}; a run looks further`;
+}
+
+// What a run for all of them takes, where their number is known.
+export function needs(found) {
+  const free = `${bytes(found.free)} are free`;
+  if (found.expected === null) return `Too many to count at once, and how many is not known: a run may take long. It stops when the disk is full (${free}), and can be resumed.`;
+  return `All of them take about ${bytes(found.disk)} on disk (${free}), ${bytes(found.memory)} of memory at most, and ${duration(found.seconds)} of one core.`;
+}

@@ -1,0 +1,272 @@
+"""Censuses that hosts keep: as those made by threads, whoever is lost, and brought home."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pytest
+
+from hakoiri.api import Run
+from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun
+from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.opening import open_store
+from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drain import drain_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.errors import Hint, PuzzleError
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from tests.support.near_hosts import NAMES, NearHosts
+from tests.support.refusals import refused
+from tests.support.runs import Notes, small_slabs
+from tests.support.toy import Dust, Toy
+from tests.support.toy_runs import before_call, open_without_sync
+
+pytestmark = pytest.mark.timeout(120)
+_OPTIONS = {"puzzle": "dust", "layout": "u64", "keys": "clumped"}
+_SLAB = 64
+_TASKS = ("host-take", "host-list", "host-join", "host-hand", "host-edges", "host-number")
+_EMBEDDINGS = [("u32", "spread"), ("u64", "clumped"), ("u32", "high"), ("u128", "spread"), ("u256", "clumped")]
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dozen slabs, in ranges of one or more; each range is a round."""
+    for name, toy in (("toy", "Toy"), ("dust", "Dust"), ("liar", "Liar")):
+        monkeypatch.setitem(PUZZLES, name, ("tests.support.toy", toy))
+    small_slabs(monkeypatch, _SLAB)
+    # Never connected to.
+    monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
+    monkeypatch.setattr(lmdb, "open", open_without_sync)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def resources(slabs: int = 3) -> Resources:
+    """So many slabs in a range, at most."""
+    return Resources(farm_from=1, tuning=Tuning(most_range=slabs * _SLAB, checkpoint=-1.0))
+
+
+def started(data: Path, puzzle: str = "toy", **options: str) -> Path:
+    plan = {} if "directed" in options else {"diameters": "below=200"}
+    return make_run(data, PuzzleSpec(puzzle, options), "census", plan, Resources())
+
+
+def driven(directory: Path, slabs: int = 3, notes: Notes | None = None) -> str:
+    return drive(directory, resources(slabs), Control(), notes or Notes()).status
+
+
+def found(directory: Path) -> tuple[Any, ...]:
+    """The digest of a census, which is that of keys, labels and components, its figures, and the labels."""
+    with closing(Run(open_store(directory))) as run:
+        state = run.store.state
+        return state.digest, state.figures, run.configurations()[1].tolist()
+
+
+def at_home(directory: Path, hosts: NearHosts, options: dict[str, str]) -> tuple[Any, ...]:
+    """All that is found without hosts."""
+    hosts._wanted = None
+    other = started(directory.parent, **options)
+    assert drive(other, Resources(), Control(), SilentObserver()).status == "complete"
+    return found(other)
+
+
+def assert_as_at_home(directory: Path, hosts: NearHosts, options: dict[str, str]) -> None:
+    """The run, brought home, is as one by threads; nothing of it is left at hosts, or of the passes."""
+    hosts.then = lambda *_: None
+    assert collect_run(directory, "", Control(), SilentObserver()) == 1
+    assert found(directory) == at_home(directory, hosts, options)
+    with RunStore(directory) as store:
+        assert not any(store.names(META, name) for name in (HOSTS_KEY, NUMBERS_KEY, PARTIAL_KEY))
+    assert not list(directory.parent.glob("hosts/*/run-*"))
+
+
+def cases() -> Iterator[Any]:
+    """Each toy in each embedding, in ranges of a slab, of some, and of all that a host has; most of them slow."""
+    for number, (slabs, puzzle, (layout, keys)) in enumerate(product((1, 3, 100), ("toy", "dust"), _EMBEDDINGS)):
+        options = {"puzzle": puzzle, "layout": layout, "keys": keys}
+        usual = number in (0, 8, 13, 19, 21)
+        yield pytest.param(slabs, options, marks=() if usual else pytest.mark.slow, id=f"{slabs}-{puzzle}-{layout}")
+    yield pytest.param(3, _OPTIONS | {"directed": "yes"}, id="directed")
+
+
+@pytest.mark.parametrize(("slabs", "options"), [*cases()])
+def test_hosts_find_what_threads_find(
+    slabs: int, options: dict[str, str], tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, sizes = started(tmp_path, **options), list[int]()
+    before_call(monkeypatch, DataRedisPool, "reach", lambda *_: sizes.append(1))
+    assert driven(directory, slabs) == "complete"
+    # They have exchanged something, and each has a part.
+    assert sizes
+    with RunStore(directory) as store:
+        assert store.layer_record(0).hosted
+        assert not store.names(LABELS)
+    assert len(list(tmp_path.glob("hosts/*/run-*"))) == len(NAMES)
+    assert_as_at_home(directory, hosts, options)
+
+
+class Losses:
+    """Each host is lost once after it has answered a request of some name; or the coordinator is stopped then."""
+
+    def __init__(self, hosts: NearHosts, task: str, stops: bool) -> None:
+        self._hosts, self._task, self._stops, self.lost = hosts, task, stops, list[str]()
+
+    def __call__(self, task: str, host: str, request: HostRequest) -> None:
+        if task == self._task and host not in self.lost:
+            self.lost.append(host)
+            if self._stops:
+                raise StopRun("interrupted", "enough")
+            self._hosts.restart(host)
+            raise HostLostError(f"{host} is lost")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("task", _TASKS)
+def test_a_census_goes_on_whoever_is_lost(task: str, stops: bool, tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    hosts.then = losses = Losses(hosts, task, stops)
+    while (status := driven(directory)) == "interrupted":
+        assert stops
+    assert status == "complete"
+    assert losses.lost == NAMES
+    assert_as_at_home(directory, hosts, _OPTIONS)
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is restarted after a range has expanded that range, and those in flight are lost."""
+    expanded, directory, restarts = list[int](), started(tmp_path, **_OPTIONS), 9
+    before_call(monkeypatch, Dust, "expand", lambda _, keys: expanded.append(len(keys)))
+
+    def restart(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-join" and hosts.asked[task] <= restarts:
+            hosts.restart(host)
+
+    hosts.then = restart
+    assert driven(directory, 1) == "complete"
+    with RunStore(directory) as store:
+        size = store.layer_record(0).size
+    # Twice: to be joined, and to be measured. Four ranges are in flight; the sample is compared with the rules.
+    assert sum(expanded) < 2 * size + (restarts * 4 + 1) * _SLAB + size // 2
+
+
+@pytest.mark.parametrize("last", _TASKS[1:])
+def test_a_census_brought_home_in_its_midst_is_finished_there(last: str, tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    hosts.then = Losses(hosts, last, stops=True)
+    assert driven(directory) == "interrupted"
+    hosts.then = lambda *_: None
+    collect_run(directory, "", Control(), SilentObserver())
+    hosts._wanted = None
+    assert driven(directory) == "complete"
+    assert found(directory) == at_home(directory, hosts, _OPTIONS)
+
+
+def test_answers_are_read_from_hosts(tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    assert driven(directory) == "complete"
+    there = found(directory)
+    with closing(Run(open_store(directory))) as run:
+        keys, labels = run.configurations()
+        assert [run.component_of(key) for key in ints(keys[::50])] == labels[::50].tolist()
+    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+    assert (report.ok, report.faults) == (True, [])
+    assert there == at_home(directory, hosts, _OPTIONS)
+
+
+def test_labels_that_a_host_has_lost_are_missed(tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    assert driven(directory) == "complete"
+    with hosts.store_of("b") as store:
+        store.erase(LABELS, store.names(LABELS)[0])
+        store.commit(store.state)
+    report = verify_directory(directory, False, Resources(), Control(), SilentObserver())
+    assert not report.ok
+    assert re.search(r"labels \d+ is missing", report.faults[0])
+    with pytest.raises(DamagedError, match="is missing"):
+        collect_run(directory, "", Control(), SilentObserver())
+    assert len(list(tmp_path.glob("hosts/*/run-*"))) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("lie", "error", "said"),
+    [("slip", PuzzleError, "expand does not"), ("rare", ContradictionError, "which does not lead back")],
+)
+def test_wrong_moves_are_found(
+    lie: str, error: type[Exception], said: str, tmp_path: Path, hosts: NearHosts
+) -> None:  # fmt: skip
+    with pytest.raises(error, match=said):
+        driven(started(tmp_path, puzzle="liar", keys="clumped", lie=lie))
+
+
+@pytest.mark.parametrize("place", [0, 300, -1])
+def test_a_move_out_of_the_space_is_found(
+    place: int, tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, without = Toy.configurations, sorted(Toy({"keys": "clumped"}).vertices)[place]
+    monkeypatch.setattr(Toy, "configurations", lambda self: (block[block != without] for block in listed(self)))
+    with pytest.raises(ContradictionError, match=f"leads to {without:#x}, which is not among the 599 configurations"):
+        driven(started(tmp_path, puzzle="toy", keys="clumped"))
+
+
+@pytest.mark.parametrize(
+    ("task", "change"),
+    [
+        ("host-list", lambda told: {"size": told.size - 1}),
+        ("host-hand", lambda told: {"sent": told.sent[1:]}),
+    ],
+)
+def test_what_a_host_says_must_fit_what_is_known(
+    task: str, change: Callable[[HostPassed], dict[str, Any]], tmp_path: Path, hosts: NearHosts,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    perform = hosts.perform
+
+    def lie(asked: str, name: str, arrays: Arrays, session: str) -> list[Array]:
+        answer = perform(asked, name, arrays, session)
+        if (asked, name) != (task, "b"):
+            return answer
+        told = read_answer(HostPassed, answer[0])
+        return [as_array(asdict(replace(told, **change(told)))), *answer[1:]]
+
+    monkeypatch.setattr(hosts, "perform", lie)
+    with pytest.raises((ContradictionError, PayloadError), match=r"at its hosts|unknown hosts"):
+        driven(started(tmp_path, **_OPTIONS))
+
+
+def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    assert drive(directory, replace(resources(), farm_from=1 << 20), Control(), SilentObserver()).status == "complete"
+    assert not hosts.asked
+
+
+def test_a_census_has_no_copies_at_hosts(tmp_path: Path, hosts: NearHosts) -> None:
+    several = replace(resources(), copies=2, hosts=3, redis="redis://nowhere")
+    with pytest.raises(PuzzleError, match="hosts keep no copies of a census"):
+        drive(started(tmp_path, **_OPTIONS), several, Control(), SilentObserver())
+
+
+def test_the_ranges_of_a_census_cannot_move(tmp_path: Path, hosts: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    assert driven(directory) == "complete"
+    with refused(RunError, "is a census, whose ranges cannot move from host b", Hint("collect", directory.name)):
+        drain_run(directory, "b", "", Control(), SilentObserver())
+    assert_as_at_home(directory, hosts, _OPTIONS)
+    drain_run(directory, "b", "", Control(), SilentObserver())

@@ -1,0 +1,162 @@
+"""Generated boards: each wanted property by plain rules, the same boards on any threads, resumed, verified, refused."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from hakoiri.coordinator.families.generate import BATCH, GenerateBoards, GeneratePlan, reference_solutions
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.families.mixes import Boards
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image
+from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.graphs.designing import SolvedSpace, statistics
+from tests.support.runs import StoppingAfter, driven, opened, verified
+
+WANTED: dict[str, Any] = {
+    "size": "3x4", "pieces": "2x1:1..2 1x2:1..2 1x1:2..4 xx/x.:0..1", "empty": "2", "goal": "2x1@4,1", "least": 4,
+    "most": 20, "boards": 6,
+}  # fmt: skip
+
+
+def generated(data: Path, control: Control | None = None, workers: int = 1, **wanted: Any) -> Path:
+    asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED | wanted)
+    return driven(data, asked.spec, "generate", asked.plan, asked.limits, control, workers=workers)
+
+
+def boards_of(directory: Path) -> list[dict[str, Any]]:
+    with opened(directory) as run:
+        return GenerateBoards(run.store, run.puzzle).boards()
+
+
+def slow_graph(puzzle: Sliding) -> nx.Graph:
+    """Everything that the start reaches, by the reference rules."""
+    graph: nx.Graph = nx.Graph()
+    graph.add_node(puzzle.start)
+    queue = [puzzle.start]
+    for key in queue:
+        queue += {*puzzle.successors(key)} - graph.nodes
+        graph.add_edges_from((key, after) for after in puzzle.successors(key))
+    return graph
+
+
+@pytest.mark.parametrize(
+    "which", [{}, {"unique": True}, {"no_idle": True}, {"unique": True, "no_idle": True, "each": 3}]
+)
+def test_boards_are_what_is_wanted(which: dict[str, Any], tmp_path: Path) -> None:
+    rows = boards_of(generated(tmp_path, **which))
+    assert len(rows) == 6 and len({least_image(row["board"], row["goal"]) for row in rows}) == 6
+    assert [row["moves"] for row in rows] == sorted((row["moves"] for row in rows), reverse=True)
+    for row in rows:
+        puzzle = Sliding({"goal": row["goal"]}, row["board"])
+        graph = slow_graph(puzzle)
+        graph.add_edges_from((key, "goal") for key in [*graph] if puzzle.is_goal(puzzle.keys([key]))[0])
+        paths = [path[:-1] for path in nx.all_shortest_paths(graph, puzzle.start, "goal")]
+        assert (len(paths[0]) - 1, len(paths)) == (row["moves"], row["solutions"])
+        assert reference_solutions(puzzle, puzzle.start) == (row["moves"], row["solutions"])
+        still = {piece for path in paths for piece in set.intersection(*(set(puzzle.unpack(key)) for key in path))}
+        assert len(row["idle"]) == len(still)
+        assert (
+            4 <= row["moves"] <= 20
+            and (len(paths) == 1 or "unique" not in which)
+            and not (still and "no_idle" in which)
+        )
+        graph.remove_node("goal")
+        ends = [key for key in graph if graph.degree(key) == 1 and not puzzle.is_goal(puzzle.keys([key]))[0]]
+        assert (row["positions"], row["dead_ends"]) == (len(graph), len(ends))
+        degrees = [graph.degree(key) for key in min(paths)[:-1]]
+        if len(paths) == 1:
+            assert row["branching"] == pytest.approx(sum(degrees) / len(degrees), abs=0.01)
+            assert row["good"] == [pytest.approx(1 / degree, abs=0.001) for degree in degrees]
+            assert row["forced"] == sum(degree - (step > 0) == 1 for step, degree in enumerate(degrees))
+
+
+def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
+    expected = boards_of(generated(tmp_path / "one"))
+    assert boards_of(generated(tmp_path / "two", workers=2)) == expected
+    stopped = generated(tmp_path / "stopped", StoppingAfter(1), boards=12)
+    assert len(boards_of(stopped)) < 12
+    more = boards_of(generated(tmp_path / "stopped", boards=12))
+    assert len(more) == 12 and more == boards_of(generated(tmp_path / "whole", boards=12))
+    numbers = {row["number"] for row in expected}
+    assert (
+        sorted(more, key=lambda row: row["number"])[:6] == sorted(expected, key=lambda row: row["number"]) and numbers
+    )
+
+
+def test_a_changed_board_is_found(tmp_path: Path) -> None:
+    directory = generated(tmp_path)
+    assert verified(directory, full=True).ok
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, BATCH)
+        batch = rows.read(0)
+        batch["boards"][0]["solutions"] += 1
+        rows.stage(0, batch)
+        store.commit(store.state)
+    assert "solutions of" in verified(directory, full=True).faults[0]
+
+
+def test_figures_of_hakoiri_musume() -> None:
+    puzzle = PuzzleSpec("klotski").build()
+    space = SolvedSpace.of(puzzle, puzzle.start, 30_000)
+    assert space is not None and SolvedSpace.of(puzzle, puzzle.start, 20_000) is None
+    found = asdict(statistics(space, space.place(puzzle.start), puzzle.render(puzzle.start)))
+    assert (found["moves"], found["positions"], len(found["good"])) == (116, 25_955, 116)
+
+
+def test_images_of_a_board() -> None:
+    assert images_of("AB/A.") == ["AB/A.", "AB/.B", "A./AB", ".A/BA", "AA/B.", "AA/.B", "A./BB", ".A/BB"]
+    assert len(images_of("AB./AB.")) == 4
+    assert {least_image(image, "**/*A") for image in ("AB/A.", "AA/B.")} == {"AA/B."}
+    assert least_image("A./AB", "**/*A") == "A./AB"
+
+
+def test_random_boards_hold_their_pieces() -> None:
+    boards = Boards.parse("5x5", "2x2:1..2 xx/x.:1..2 .x/xx:0..1 1x1:*", "3..5")
+    for seed in range(20):
+        pieces, board = boards.random(random_words(seed))
+        if board:
+            assert 3 <= board.count(".") <= 5
+            held = Sliding({}, board).pieces
+            shapes = {form.shape: count for form, count in pieces if count}
+            assert {kind.shape: kind.total for kind in held.kinds[:-1]} == shapes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"size": "9x9"}, "above the limit of 64 cells"),
+        ({"pieces": "2x2:9"}, "no board of 3x4"),
+        ({"pieces": "x.x:1"}, "not connected"),
+        ({"pieces": "xx/x:1"}, "'xx/x' is not a piece"),
+        ({"goal": "2x2@4,4"}, "does not fit"),
+        ({"goal": "A@4,4"}, "such as 2x2@4,2"),
+        ({"least": 0}, "least moves"),
+        ({"least": 21}, "most moves"),
+        ({"boards": 0}, "boards 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(wanted: dict[str, Any], said: str) -> None:
+    with pytest.raises(PuzzleError, match=said):
+        GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED | wanted)
+
+
+def test_options_that_name_pieces_are_refused() -> None:
+    with pytest.raises(PuzzleError, match="cannot be combined"):
+        GenerateBoards.parse_request(PuzzleSpec("sliding", {"goal": "A@1,1"}), **WANTED)
+    asked = GenerateBoards.parse_request(PuzzleSpec("sliding", {"distinct": "A"}), **WANTED)
+    with pytest.raises(PuzzleError, match="by letters"):
+        GenerateBoards.validate(asked.spec, asked.plan)
+
+
+def test_a_plan_of_another_version_is_refused() -> None:
+    asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
+    with pytest.raises(PuzzleError, match="version 9"):
+        GeneratePlan(**{**asked.plan, "generate_version": 9}).first()

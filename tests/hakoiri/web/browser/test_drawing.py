@@ -1,0 +1,135 @@
+"""The editor of boards: pieces, walls and a goal by mouse, finger and keys, and what it says meanwhile."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
+HAKOIRI = "#/new/sliding?start=ABBC/ABBC/DEEF/DGHF/I..J&goal=B@4,2"
+
+
+def drag(page: Page, *cells: tuple[int, int], columns: int = 4) -> None:
+    """Press on the first cell, by row and column, and drag over the others."""
+    for number, (row, column) in enumerate(cells):
+        box = page.locator(".cell").nth((row - 1) * columns + column - 1).bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
+        if not number:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def tool(page: Page, name: str) -> None:
+    page.locator(".switch").get_by_text(name, exact=True).click()
+
+
+@both
+def test_a_board_is_drawn_solved_undone_linked_and_run(page: Page) -> None:
+    page.goto("/#/new/sliding")
+    verdict, text = page.locator(".verdict"), page.get_by_label("Board (required)")
+    drag(page, (1, 2), (1, 3), (2, 3), (2, 2))
+    expect(verdict).to_contain_text("No goal yet · 12 configurations, the farthest 4 moves away")
+    drag(page, (3, 1), (4, 1))
+    drag(page, (5, 3))
+    tool(page, "Wall")
+    drag(page, (5, 4), (4, 4))
+    tool(page, "Goal")
+    drag(page, (1, 2), (4, 2))
+    expect(page.locator(".exit")).to_have_count(2)
+    expect(page.locator("#option-goal")).to_have_value("A@4,2")
+    expect(text).to_have_value(".AA.\n.AA.\nB...\nB..#\n..C#")
+    expect(verdict).to_contain_text("Solvable in 5 moves · 1,092 configurations")
+    page.get_by_role("button", name="Undo").click()
+    expect(verdict).to_contain_text("No goal yet")
+    page.get_by_role("button", name="Redo").click()
+    expect(verdict).to_contain_text("Solvable in 5 moves")
+    tool(page, "Move")
+    drag(page, (3, 1), (2, 1))
+    expect(text).to_have_value(".AA.\nBAA.\nB...\n...#\n..C#")
+    tool(page, "Erase")
+    drag(page, (5, 3))
+    expect(text).to_have_value(".AA.\nBAA.\nB...\n...#\n...#")
+    expect(verdict).to_contain_text("Solvable in 3 moves")
+    page.reload()
+    expect(verdict).to_contain_text("Solvable in 3 moves")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".facts")).to_contain_text("3 moves")
+    page.get_by_role("link", name="Board", exact=True).click()
+    page.get_by_role("link", name="Edit the board").click()
+    expect(verdict).to_contain_text("Solvable in 3 moves")
+
+
+def test_a_board_of_any_size_is_begun_and_cleared(page: Page) -> None:
+    """Enter in a size makes that size and no run; pieces that do not fit are taken off."""
+    page.goto(f"/{HAKOIRI}")
+    text, verdict = page.get_by_label("Board (required)"), page.locator(".verdict")
+    expect(verdict).to_contain_text("Solvable in 116 moves")
+    page.get_by_role("spinbutton", name="Columns").fill("3")
+    page.get_by_role("spinbutton", name="Columns").press("Enter")
+    expect(text).to_have_value("ABB\nABB\nDEE\nDGH\nI..")
+    expect(page.locator(".cell")).to_have_count(15)
+    page.get_by_role("spinbutton", name="Rows").fill("70")
+    page.get_by_role("spinbutton", name="Rows").press("Enter")
+    expect(page.get_by_role("spinbutton", name="Rows")).to_have_value("5")
+    page.get_by_role("button", name="Clear").click()
+    expect(text).to_have_value("")
+    expect(verdict).to_be_empty()
+    page.get_by_role("button", name="Undo").click()
+    expect(verdict).to_contain_text("No goal yet")
+    expect(page).to_have_url(re.compile("new/sliding"))
+
+
+def test_keys_draw_too(page: Page) -> None:
+    page.goto("/#/new/sliding")
+    page.locator(".draft").focus()
+    for key in ("Space", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    expect(page.locator("#said")).to_have_text("Row 1 column 2: piece A")
+    text, goal = page.get_by_label("Board (required)"), page.locator("#option-goal")
+    expect(text).to_have_value("AA..\n....\n....\n....\n....")
+    page.get_by_role("radio", name="Move").press("ArrowRight")
+    page.locator(".draft").focus()
+    for key in ("Space", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(goal).to_have_value("A@3,1")
+    page.keyboard.press("Escape")
+    expect(goal).to_have_value("")
+    page.keyboard.press("z")
+    expect(text).to_have_value("")
+
+
+def test_the_answer_for_a_large_board_comes_at_once(page: Page) -> None:
+    """25,955 configurations in half a second, from the click to the words; the best of some, as others compute too."""
+    page.goto(f"/{HAKOIRI}")
+    verdict = page.locator(".verdict")
+    expect(verdict).to_contain_text("Solvable in 116 moves · 25,955 configurations, the farthest 167 moves away")
+    tool(page, "Goal")
+    drag(page, (5, 1), (5, 2))
+    expect(verdict).to_contain_text("any of the 4 pieces of the shape of I")
+    taken = []
+    for name, said in [("Undo", "Solvable in 116 moves"), ("Redo", "Solvable in 1 move ")] * 3:
+        began = time.monotonic()
+        page.get_by_role("button", name=name).click()
+        expect(verdict).to_contain_text(said)
+        taken.append(time.monotonic() - began)
+    assert min(taken) < 0.5, taken
+
+
+def test_a_known_board_is_a_choice_and_a_run_without_end_is_confirmed(page: Page, site: Site) -> None:
+    page.goto("/#/new/klotski")
+    expect(page.locator(".verdict")).to_contain_text("Solvable in 116 moves")
+    page.get_by_label("Puzzle").select_option("century (board)")
+    expect(page.locator(".verdict")).to_contain_text("Solvable in 131 moves")
+    expect(page.locator(".head")).to_contain_text("Winning Ways")
+    page.goto("/#/new/tiles?rows=4&columns=4")
+    expect(page.locator(".verdict .reason")).to_contain_text("are free")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("Start it all the same?")
+    page.get_by_role("button", name="Do not start").click()
+    expect(page).to_have_url(re.compile("new/tiles"))

@@ -1,0 +1,145 @@
+"""Files for people without a server: the page to play, in a browser without network, and the table of perfect play."""
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from hakoiri.api import Run, explore
+from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.render.player import save_player
+from hakoiri.rows.pictures import moves_row
+from hakoiri.rows.positions import position_row, table_of
+from tests.hakoiri.web.browser.conftest import NARROW
+from tests.support.commands import PATIENCE_SECONDS, ROOT
+from tests.support.plain_search import reference_distances
+
+pytestmark = pytest.mark.browser
+START = "AABB/AACC/DE../FGHH/FGII"
+READER = re.compile(r"```js\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    with explore("sliding", {"goal": "A@4,1"}, start=START, data=tmp_path_factory.mktemp("handed")) as run:
+        yield run
+
+
+@pytest.fixture
+def handed(board: Run, browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """The page from its file, without a network: it requests nothing, and nothing goes wrong on its console."""
+    assert board.export(tmp_path / "puzzle.html") == 1_398
+    context = browser.new_context(viewport=NARROW, has_touch=True, offline=True)
+    page, wrong = context.new_page(), list[str]()
+    page.set_default_timeout(1_000 * PATIENCE_SECONDS)
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: wrong.append(request.url) if request.url.startswith("http") else None)
+    page.goto(f"file://{tmp_path / 'puzzle.html'}")
+    yield page
+    assert wrong == []
+    context.close()
+
+
+def test_the_page_plays_from_a_file(board: Run, handed: Page) -> None:
+    away, path = handed.locator(".distance .big"), board.path()
+    expect(away).to_have_text(str(len(path)))
+    for left in range(len(path) - 1, len(path) - 4, -1):
+        handed.locator(".moves .best").first.click()
+        expect(away).to_have_text(str(left))
+    handed.get_by_role("button", name="Undo").click()
+    expect(away).to_have_text(str(len(path) - 2))
+    handed.get_by_role("button", name="Shuffle").click()
+    handed.get_by_role("button", name="Start again").click()
+    expect(away).to_have_text(str(len(path)))
+    assert handed.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_the_page_answers_as_the_server_does(board: Run, handed: Page) -> None:
+    table = table_of(board)
+    for key in ints(board.configurations()[0])[::100]:
+        text = board.puzzle.render(key)
+        ask = f"async () => (await import('lib/api.js')).get(['runs', '', WHAT, '{text}'])"
+        here: Any = handed.evaluate(ask.replace("WHAT", "'positions'"))
+        drawn: Any = handed.evaluate(ask.replace("WHAT", "'pictures'"))
+        there, pictured = position_row(board, table, text), moves_row(board.puzzle, key)
+        fields = ("configuration", "depth", "goal", "goal_distance")
+        assert [here[field] for field in fields] == [there[field] for field in fields]
+        names = ("move", "configuration", "depth", "goal_distance")
+        assert _rows(here["moves"], names) == _rows(there["moves"], names)
+        assert drawn["picture"] == _plain(pictured["picture"])
+        changes = ("moved", "changed", "gone", "new")
+        assert _rows(drawn["moves"], changes) == _rows(_plain(pictured["moves"]), changes)
+
+
+def _rows(moves: list[dict[str, Any]], fields: tuple[str, ...]) -> list[str]:
+    return sorted(str([move[field] for field in fields]) for move in moves)
+
+
+def _plain(value: Any) -> Any:
+    """The same as JSON has it: whole numbers without a fraction, lists for tuples."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def test_a_link_opens_a_configuration_of_the_page(board: Run, handed: Page) -> None:
+    far = board.puzzle.render(board.hardest().configurations[0])
+    handed.goto(f"{handed.url.partition('#')[0]}#/runs/{board.name}/board?at={far}")
+    handed.reload()
+    expect(handed.locator(".distance .big")).to_have_text(str(board.hardest().distance))
+
+
+def test_the_table_of_perfect_play_is_that_of_the_reference(board: Run, tmp_path: Path) -> None:
+    assert board.export_play(tmp_path / "play.csv") == 1_398
+    with (tmp_path / "play.csv").open(newline="") as file:
+        rows = {int(row["key"], 16): row for row in csv.DictReader(file)}
+    keys, puzzle = ints(board.configurations()[0]), board.puzzle
+    goals = [key for key, goal in zip(keys, puzzle.is_goal(puzzle.keys(keys)), strict=True) if goal]
+    distances = {key: min(found) for key, found in _distances_to(puzzle.successors, goals).items()}
+    assert {key: int(row["distance"]) for key, row in rows.items()} == distances
+    for key, row in rows.items():
+        nearer = [after for after in puzzle.successors(key) if distances[after] < distances[key]]
+        assert row["configuration"] == puzzle.render(key)
+        assert row["next"] == (f"{min(nearer):#0{len(row['key'])}x}" if nearer else "")
+        assert row["move"] == (puzzle.describe_move(key, min(nearer)) if nearer else "")
+
+
+def _distances_to(successors: Any, goals: list[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for goal in goals:
+        for key, distance in reference_distances(successors, goal).items():
+            found.setdefault(key, []).append(distance)
+    return found
+
+
+def test_the_table_is_read_by_the_javascript_of_the_docs(usual_run: Run, browser: Browser, tmp_path: Path) -> None:
+    usual_run.export_play(tmp_path / "klotski.csv")
+    (program,) = READER.findall((ROOT / "docs" / "how-to" / "hand-on.md").read_text(encoding="utf-8"))
+    context = browser.new_context()
+    page, said = context.new_page(), list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    context.route("http://files/*", lambda route: route.fulfill(path=tmp_path / Path(route.request.url).name))
+    context.route("http://files/", lambda route: route.fulfill(body="<title>files</title>", content_type="text/html"))
+    page.goto("http://files/")
+    page.evaluate(f"async () => {{ {program} }}")
+    context.close()
+    assert [int(line.split()[0]) for line in said[:-1]] == list(range(116, 0, -1))
+    assert usual_run.puzzle.is_goal(usual_run.puzzle.keys([usual_run.puzzle.parse(said[-1])]))[0]
+
+
+def test_what_cannot_be_handed_on_is_refused(small_run: Run, board: Run, tmp_path: Path) -> None:
+    with pytest.raises(HakoiriError, match="has no goal among its configurations"):
+        save_player(small_run, tmp_path / "small.html")
+    with pytest.raises(HakoiriError, match=r"cannot write perfect play to 'x\.npz': the name must end in \.csv"):
+        board.export_play("x.npz")
+    with pytest.raises(HakoiriError, match="layers does not apply"):
+        board.export(tmp_path / "puzzle.html", layers=3)
+    assert list(tmp_path.iterdir()) == []

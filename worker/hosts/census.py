@@ -1,0 +1,183 @@
+"""The own ranges of a whole space at a host: listed, joined among themselves, joined to those of others, numbered.
+
+    list     the puzzle's configurations -> those in own ranges -> layer 0
+    join     own moves -> trees -> united by the moves between own ranges -> roots; moves elsewhere stay, in files
+    hand     moves elsewhere, each with the root that it comes from -> outbox -> inbox of their host
+    edges    what has come -> edges between own roots and those of others -> the coordinator, which unites them
+    number   the component of each root, from the coordinator -> labels
+
+Passes are continued for some seconds a request, and are durable by themselves: a host that was restarted goes on alone.
+Only what was handed over is lost with any of the hosts, and is handed over again, in another attempt.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.storage.layers.blocks import Coded
+from hakoiri.storage.layers.readers import StoredLayer
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.census import Labels
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.exchange.pool import ThreadPool
+from hakoiri.worker.exchange.shares import Shares
+from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
+from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array
+from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.spaces.joining import Joining, JoinProgress, StrayMoveError
+from hakoiri.worker.spaces.listing import Listing, listed
+from hakoiri.worker.spaces.ranges import SlabRanges, grown_by_threads
+from hakoiri.worker.spaces.tree_union import TreeUnion
+from hakoiri.worker.tasks import Array
+
+
+class HostCensus:
+    """The ranges of a space that the host of `request` keeps in `store`. They are neighbours."""
+
+    def __init__(
+        self, store: RunStore, puzzle: Puzzle, threads: ThreadPool, shares: Shares, request: HostRequest
+    ) -> None:
+        self._store, self._puzzle, self._threads, self._shares = store, puzzle, threads, shares
+        self._cuts, self._slabs, self._mine = request.cuts, request.slabs, sorted(request.mine)
+        self._seconds = request.round_seconds
+        #: The pass under way, by its task.
+        self._passes = dict[str, Iterator[int]]()
+        self._made: Joining | None = None
+        self._outbox: Outbox | None = None
+        self._inbox: Inbox | None = None
+        self._attempt, self._done = 0, 0
+
+    def close(self) -> None:
+        """Take and send no messages any more."""
+        if self._inbox is not None and self._outbox is not None:
+            self._inbox.close()
+            self._outbox.give_up()
+
+    # Requests, each of which is answered by [`HostPassed`] at least
+
+    def list_own(self, request: HostRequest) -> list[Array]:
+        """List own configurations for some seconds."""
+        return self._go_on("list", self._list, request) if self._store.state.depth < 0 else self._told(True)
+
+    def join_own(self, request: HostRequest) -> list[Array]:
+        """Join own configurations for some seconds."""
+        if self._joining.done.roots:
+            return self._told(True)
+        try:
+            return self._go_on("join", self._join, request)
+        except StrayMoveError:
+            return self._told(True, stray=True)
+
+    def hand_over(self, request: HostRequest, mail: Mail) -> list[Array]:
+        """Send what leads to ranges of other hosts; accept what they send from now on."""
+        self.close()
+        # IMPORTANT: what came in an earlier attempt comes again.
+        self._made, self._attempt = None, request.attempt
+        joining, layout = self._joining, self._joining.spill.layout
+        outbox = self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
+
+        def put(number: int, coded: Coded) -> None:
+            if number not in request.mine:
+                raise PayloadError(f"a message of another host has pairs of range {number}, which this host has not")
+            joining.exchange.put(number, coded)
+
+        self._inbox = Inbox(mail.receive, put, layout)
+        most = self._shares.bucket_bytes // (4 * self._threads.workers * layout.bytes)
+
+        def send(number: int) -> None:
+            for coded in joining.pairs_to(number, most):
+                outbox.put(number, coded)
+
+        for _ in self._threads.each("forest", send, request.others_in_turn):
+            pass
+        outbox.flush()
+        return self._told(True, sent=outbox.sent, bytes=outbox.sent_bytes)
+
+    def edges(self, request: HostRequest) -> list[Array]:
+        """Return also the edges between own roots and those of others, and the sizes of own roots (`TreeEdges`)."""
+        if self._inbox is None or self._attempt != request.attempt:
+            raise PayloadError("this host expects no moves of others, because it was restarted")
+        self._inbox.await_all(request.expected, PATIENCE_SECONDS)
+        try:
+            found = self._joining.edges_of_roots()
+        except StrayMoveError:
+            return self._told(True, stray=True)
+        return [*self._told(True, received=self._inbox.received_bytes), found.pairs, found.sizes]
+
+    def number(self, request: HostRequest, components: Labels) -> list[Array]:
+        """Label own configurations for some seconds; `components` has the number for each root."""
+        done = self._joining.done
+        if components.dtype != np.uint32 or components.shape != (done.roots,) or not done.roots:
+            raise PayloadError("a request is not readable: its components do not match the roots of this host")
+        return self._go_on("number", partial(self._number, components), request)
+
+    # Passes, which yield how many configurations are done
+
+    def _list(self) -> Iterator[int]:
+        low, high = self._cuts.bounds(self._mine[0])[0], self._cuts.bounds(self._mine[-1])[1]
+        listing = Listing(self._store, self._puzzle, self._shares.staged_bytes)
+        for commit_is_due in listing.run(listed(self._puzzle, max(low, listing.following), high)):
+            if commit_is_due:
+                self._commit()
+            yield listing.size
+        self._store.stage_layer(listing.record)
+        self._store.commit(replace(self._store.state, depth=0))
+
+    def _join(self) -> Iterator[int]:
+        joining = self._joining
+        grown = partial(grown_by_threads, self._threads, self._puzzle, self._shares, self._ranges)
+        yield from joining.grow(grown)
+        joining.save()
+        union = TreeUnion(joining.numbers, self._store.directory, self._shares.free // 2)
+        yield from joining.join(union)
+        joining.keep_roots(union)
+
+    def _number(self, components: Labels) -> Iterator[int]:
+        yield from self._joining.number(components)
+        # The record of the passes stays: the answer may be lost.
+        self._joining.forget()
+
+    def _go_on(self, name: str, begin: Callable[[], Iterator[int]], request: HostRequest) -> list[Array]:
+        """Continue a pass, or begin it, for some seconds."""
+        began = monotonic()
+        for done in self._passes.setdefault(name, begin()):
+            self._done = done
+            if monotonic() > began + request.round_seconds:
+                return self._told(False, seconds=monotonic() - began)
+        del self._passes[name]
+        return self._told(True, seconds=monotonic() - began)
+
+    def _told(self, finished: bool, **figures: Any) -> list[Array]:
+        store, told = self._store, HostPassed(finished, self._done, self._threads.workers)
+        if store.state.depth >= 0:
+            record, done = store.layer_record(0), self._joining.done
+            told = replace(
+                told, size=record.size, digest=record.digest, goals=record.goals, stored=record.stored_bytes,
+                moves=done.moves, balance=done.balance, spilled=self._joining.spill.stored_bytes,
+                done=record.size if finished else self._done,
+            )  # fmt: skip
+        return [as_array(asdict(replace(told, **figures)))]
+
+    # What they work on
+
+    @property
+    def _ranges(self) -> SlabRanges:
+        layer = StoredLayer(self._store, 0, self._store.layer_record(0).size)
+        return SlabRanges(layer, self._cuts, self._slabs, self._mine[0])
+
+    @property
+    def _joining(self) -> Joining:
+        if self._made is None:
+            self._made = Joining(
+                self._store, self._ranges, self._cuts, JoinProgress.kept_in(self._store), self._slabs, self._threads,
+                self._shares, self._commit, self._seconds,
+            )  # fmt: skip
+        return self._made
+
+    def _commit(self) -> None:
+        self._store.commit(self._store.state)
