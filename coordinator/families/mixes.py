@@ -7,7 +7,9 @@ from typing import Any
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of
+from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.puzzles.sliding_blocks.boards import in_reading_order
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows
@@ -125,18 +127,23 @@ def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
         "isolated": known.size.count(1),
         "largest": known.size[0],
         "diameter": known.diameter[widest],
-        "pair": [puzzle.render(key) for key in known.pair[widest]],
+        "pair": [_board(puzzle, key) for key in known.pair[widest]],
         "pairs": None if known.pairs[widest] == OPEN else known.pairs[widest],
         "moves": known.moves[far] if goal else None,
-        "hardest": puzzle.render(known.hardest[far]) if goal else None,
+        "hardest": _board(puzzle, known.hardest[far]) if goal else None,
     }
+
+
+def _board(puzzle: Family, key: Key) -> str:
+    """Return a board in letters that do not depend on the mix: nobody typed letters here."""
+    return in_reading_order(puzzle.render(key))
 
 
 def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
     """Yield a row for each component of a mix."""
     known = member.components
     for place, component in enumerate(known.number):
-        one, other = (puzzle.render(key) for key in known.pair[place])
+        one, other = (_board(puzzle, key) for key in known.pair[place])
         open_one, far = known.diameter[place] == OPEN, known.moves[place] != OPEN
         yield {
             "mix": str(mix),
@@ -148,5 +155,5 @@ def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[st
             "other": None if open_one else other,
             "pairs": None if known.pairs[place] == OPEN else known.pairs[place],
             "moves": known.moves[place] if far else None,
-            "hardest": puzzle.render(known.hardest[place]) if far else None,
+            "hardest": _board(puzzle, known.hardest[place]) if far else None,
         }

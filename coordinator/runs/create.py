@@ -172,7 +172,8 @@ def require_same(manifest: Manifest, options: Mapping[str, str], start: str | No
         given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:
         built = spec.build()
-        given["start"] = (built.render(built.start), built.render(built.parse(start)))
+        board = built.render(built.start)
+        given["start"] = (board, board if built.parse(start) == built.start else start)
     _require(manifest, given)
 
 

@@ -13,6 +13,7 @@ from hakoiri.coordinator.executors import hosts as hosts_module
 from hakoiri.coordinator.executors import opening, remote
 from hakoiri.coordinator.executors.hosts import HostLostError, HostPool
 from hakoiri.coordinator.goals.job import HardestJob
+from hakoiri.coordinator.graphs.job import CensusJob
 from hakoiri.coordinator.layers.job import Explore
 from hakoiri.coordinator.runs.kinds import KINDS, kind_of
 from hakoiri.coordinator.session.job import Job
@@ -78,9 +79,15 @@ def test_a_search_that_hosts_may_keep_asks_for_them_unless_it_is_told_not_to(
 
 
 @pytest.mark.parametrize(
-    ("puzzle", "kinds"), [("hanoi", [Explore, HardestJob]), ("gap", [Explore, HardestJob]), ("nakuron", [Explore])]
-)
-def test_hosts_keep_explorations_and_what_follows_moves_from_the_goals(puzzle: str, kinds: list[type[Job]]) -> None:
+    ("puzzle", "kinds"),
+    [
+        ("hanoi", [Explore, CensusJob, HardestJob]), ("gap", [Explore, CensusJob, HardestJob]),
+        ("nakuron", [Explore, CensusJob]),
+    ],
+)  # fmt: skip
+def test_hosts_keep_explorations_censuses_and_what_follows_moves_from_the_goals(
+    puzzle: str, kinds: list[type[Job]]
+) -> None:
     """Other runs look into layers that lie here."""
     assert [kind for kind in map(kind_of, KINDS) if kind.by_hosts(PuzzleSpec(puzzle).build())] == kinds
 

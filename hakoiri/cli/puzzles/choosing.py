@@ -134,9 +134,9 @@ def show(
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
         show_board(text, plot, json)
         return
-    # A start of these may be more than a configuration; elsewhere the letters of the board stay.
-    dealt = issubclass(kind, Dealt | Scored) and not kind.start_is_board
-    rules = (replace(spec, start=None) if dealt else spec).build()
+    # The letters of a board stay. A key has none, and a start of other puzzles may be more than a configuration.
+    lettered = kind.start_is_board or not (text.lower().startswith("0x") or issubclass(kind, Dealt | Scored))
+    rules = (spec if lettered else replace(spec, start=None)).build()
     key = rules.parse(text)
     row = configuration_row(rules, key)
     picture = rules.picture(key)
