@@ -6,10 +6,9 @@ from typing import Any
 
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of
+from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of, in_reading_order
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
-from hakoiri.puzzles.sliding_blocks.boards import in_reading_order
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows

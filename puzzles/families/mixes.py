@@ -247,6 +247,12 @@ def _shuffled(left: dict[Form, int], blanks: int, words: Iterator[int]) -> list[
     return list(dict.fromkeys(bag))
 
 
+def in_reading_order(text: str) -> str:
+    """Return a board with its pieces named `LETTERS` in the order in which they are read."""
+    pieces = dict.fromkeys(each for each in text if each in LETTERS)
+    return text.translate(str.maketrans("".join(pieces), LETTERS[: len(pieces)]))
+
+
 def goal_of(size: Extent, pieces: Pieces, goal: str) -> str:
     """Return ``2x2@4,2``, a piece at row 4, column 2, as a goal board of a mix; empty if the mix has no such piece.
 

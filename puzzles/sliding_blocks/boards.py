@@ -136,12 +136,6 @@ def _check_connected(letter: str, cells: list[Cell], rows: int, columns: int) ->
         raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}")
 
 
-def in_reading_order(text: str) -> str:
-    """Return a board with its pieces named `LETTERS` in the order in which they are read."""
-    pieces = dict.fromkeys(each for each in text if each in LETTERS)
-    return text.translate(str.maketrans("".join(pieces), LETTERS[: len(pieces)]))
-
-
 def images_of(text: str) -> list[str]:
     """Return the images of a board, of rows, by the symmetries of its rectangle, the board itself first.
 
