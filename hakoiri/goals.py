@@ -13,7 +13,7 @@ from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, distances
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.storage.layers.readers import StoredLayer
 
 #: The default number of farthest configurations returned.
@@ -88,12 +88,23 @@ class GoalAnswers(ComponentAnswers):
         Costs little for a few keys, such as the successors of one. `UnanswerableError` unless `hardest` was called
         before.
         """
-        known = self.known_distances()
-        if known is None:
+        return self._known().of(keys)
+
+    def at_goal_distance(self, distance: int, number: int) -> Key:
+        """Return the configuration with this number, modulo their count, of those `distance` moves from a goal.
+
+        `UnanswerableError` unless `hardest` was called before.
+        """
+        known = self._known()
+        size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
+        return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
+
+    def _known(self) -> GoalDistances:
+        if (known := self.known_distances()) is None:
             raise UnanswerableError(
                 f"the goal distances of run {self.name} are not computed yet", Hint("ask", self.name, "hardest")
             )
-        return known.of(keys)
+        return known
 
     def require_goals(self) -> None:
         """Raise `UnanswerableError` if the run is not finished, or has no goal."""

@@ -12,7 +12,7 @@ import pytest
 import hakoiri.paths
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.game import PlaySession
-from hakoiri.cli.puzzles.playing import _Hints
+from hakoiri.cli.puzzles.hints import Hints
 from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.goals import search
@@ -400,8 +400,26 @@ def test_hints_of_a_game_come_from_them(usual_run: Run, monkeypatch: pytest.Monk
     """And not from the run that holds them, though it holds the board, too, and is the last one made."""
     farthest = usual_run.puzzle.render(int(usual_run.hardest(1).configurations[0]))
     monkeypatch.setattr(hakoiri.paths, "search_levels", lambda *_: pytest.fail("a search"))
-    with closing(_Hints(PuzzleSpec("klotski"), usual_run.store.directory.parent)) as hints:
+    known = Hints("klotski", PuzzleSpec("klotski"), Klotski(), usual_run.store.directory.parent)
+    with closing(known) as hints:
         assert hints.hint(PlaySession(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")
+
+
+def test_a_player_starts_at_a_distance_of_a_small_space_without_a_run(tmp_path: Path) -> None:
+    rules = PuzzleSpec("tiles").build()
+    with closing(Hints("tiles", PuzzleSpec("tiles"), rules, tmp_path)) as hints:
+        first = hints.start_at(17, 4_711)
+        assert hints.hint(PlaySession(rules, first)).startswith("you are 17 moves from the goal, best: ")
+        assert first != hints.start_at(17, 4_712)
+        with pytest.raises(PuzzleError, match="no configuration is 32 moves from the goal; expected at most 31"):
+            hints.start_at(32, 0)
+    assert not any(tmp_path.iterdir())
+    large = PuzzleSpec("tiles", {"rows": "3", "columns": "4"})
+    with (
+        closing(Hints("tiles", large, large.build(), tmp_path)) as hints,
+        pytest.raises(PuzzleError, match="make a run with: hakoiri run tiles -o rows=3 -o columns=4"),
+    ):
+        hints.start_at(17, 0)
 
 
 def test_of_three_by_three_tiles(tmp_path: Path) -> None:

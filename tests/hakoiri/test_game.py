@@ -6,6 +6,8 @@ from random import Random
 import pytest
 
 from hakoiri.cli.puzzles.game import PlaySession, Press
+from hakoiri.cli.puzzles.playing import scrambled
+from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec
 
@@ -52,7 +54,9 @@ def test_q_leaves_where_it_is_no_move() -> None:
         assert not game("sliding", board, distinct="all").leaves("q"), (
             "a piece is called so, and need not be able to move"
         )
-    assert not game("hanoi", "FD/B/./././C/EA/G", pegs="8", discs="7").leaves("q"), "the 17th of its moves"
+    assert not game("hanoi", discs="17").leaves("q"), "a disc is called so"
+    pegs = "##**.##/##***##/***.**./**.***./.**.*../##**.##/##*..##"
+    assert not game("peg-solitaire", pegs).leaves("q"), "the 17th of its moves"
 
 
 def test_the_shortest_of_several_moves_in_one_direction() -> None:
@@ -77,7 +81,7 @@ def test_moves_of_no_piece_are_called_by_the_letters_of_their_list() -> None:
 
 def test_arrows_tilt_a_box() -> None:
     board = game("nakuron", random_board(3, 3, 5).text())
-    ways = {choice.direction: choice.target for choice in board.choices}
+    ways = {choice.way: choice.target for choice in board.choices}
     assert {*ways} <= {"up", "down", "left", "right"}
     board.press(Press(next(iter(ways))))
     assert board.here == next(iter(ways.values()))
@@ -113,3 +117,34 @@ def test_whatever_was_done_is_undone(puzzle: str) -> None:
     assert (board.here, board.moves) == (board.puzzle.start, [])
     board.press(Press.UNDO)
     assert board.message == "this is the start"
+
+
+def test_turns_are_typed_in_their_notation() -> None:
+    board = game("cube2")
+    for key in "rU'f2":
+        board.press(key)
+    assert board.moves == ["R", "U'", "F2"]
+    board.press("'")
+    assert board.moves == ["R", "U'", "F'"]
+    board = game("pyraminx")
+    board.press("L")
+    board.press("2")
+    assert (board.moves, board.message) == ([], "there is no move L2")
+
+
+def test_discs_are_called_by_their_letters_and_go_to_pegs() -> None:
+    board = game("hanoi")
+    for key in "a2b3":
+        board.press(key)
+    assert board.moves == ["A from peg 1 to peg 2", "B from peg 1 to peg 3"]
+    board.press("2")
+    assert board.message == "there is no move B to peg 2"
+
+
+def test_a_scramble_is_made_of_moves_and_is_that_of_its_seed() -> None:
+    rules = PuzzleSpec("tiles").build()
+    made = [scrambled(rules, moves, random_words(7 << 32)) for moves in range(5)]
+    assert made[0] == rules.start
+    assert all(after in rules.successors(before) for before, after in pairwise(made))
+    assert len({*made}) == 5
+    assert scrambled(rules, 4, random_words(8 << 32)) != made[4]

@@ -86,12 +86,22 @@ def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> N
 def test_a_game_without_a_run_is_won(tmp_path: Path) -> None:
     with playing(tmp_path, "tiles", "-o", "rows=2", "-o", "columns=2", "--from", "13/2.") as player:
         assert player.board()[0].endswith("tiles, 0 moves")
-        assert (
-            "no finished run knows this board; make one with: hakoiri run tiles -o rows=2 -o columns=2"
-            in player.press("?")[-1]
-        )
+        assert player.press("?")[-1] == "you are 2 moves from the goal, best: 3 down"
         assert player.press("\x1bOB", "\x1b[B", "\x1b[C")[-1] == "goal reached after 2 moves"
         assert player.leave("\x04") == 0
+
+
+def test_a_game_starts_at_a_random_board(tmp_path: Path) -> None:
+    """A large space needs a run for hints."""
+    with playing(tmp_path, "cube2", "--scramble", "20", "--seed", "5") as player:
+        shown = player.board()
+        assert shown[-1] == "seed 5"
+        assert "letter, then ' or 2: turn" in " ".join(shown)
+        assert "make one with: hakoiri run cube2" in player.press("?")[-1]
+        assert "cube2, 1 move" in player.press("u", "'")[0]
+    with playing(tmp_path, "tiles", "--distance", "9") as player:
+        assert player.board()[-1].startswith("seed ")
+        assert player.press("?")[-1].startswith("you are 9 moves from the goal, best: ")
 
 
 def test_without_a_terminal_there_is_no_game(hakoiri: Hakoiri) -> None:

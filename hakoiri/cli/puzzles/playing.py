@@ -1,26 +1,27 @@
-"""The command ``play``: a puzzle on the terminal, with hints from a finished run."""
+"""The command ``play``: a puzzle on the terminal, with hints."""
 
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from secrets import randbelow
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line
+from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import DataOption, FromOption, JsonOption, PuzzleArgument, PuzzleOptions, spec_of
 from hakoiri.cli.puzzles.game import ARROWS, PlaySession, Press
+from hakoiri.cli.puzzles.hints import Hints
 from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
 
 if TYPE_CHECKING:
-    from hakoiri.api import Run
     from hakoiri.puzzles.contract import Puzzle
-    from hakoiri.puzzles.registry import PuzzleSpec
+    from hakoiri.puzzles.keys.layout import Key
 
 _BYTES_AT_ONCE = 64
 #: The input of one key: an arrow, or a character; an escape that begins no sequence is the Escape key.
@@ -28,41 +29,74 @@ _KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
 _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 
-@command_line("play klotski")
+@command_line("play cube2 --scramble 20")
 def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     start: FromOption = None,
+    scramble: Annotated[int | None, option("--scramble", "N", "Make N random moves first.", min=1, max=10_000)] = None,
+    distance: Annotated[
+        int | None, option("--distance", "N", "Start at a random board N moves from the goal.", min=1)
+    ] = None,
+    seed: Annotated[
+        int | None, option("--seed", "S", "Seed of the random start.", min=0, max=MOST_SEED, usual="a random one")
+    ] = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Play a puzzle on the terminal.
 
-    Press a piece's letter, then an arrow, to move it. Hints need a finished run of the puzzle.
+    Press a piece's letter, then an arrow, to move it. Twisty puzzles take their notation: R, then ' or 2. For Hanoi
+    press a disc, then a peg. Hints come from a finished run; small puzzles are searched at once.
     """
     from hakoiri.puzzles.capabilities import Placements
+    from hakoiri.puzzles.keys.splitmix import random_words
 
+    if scramble and distance:
+        raise PuzzleError("--scramble and --distance exclude each other; give one of them")
     if not sys.stdin.isatty():
         raise PuzzleError("play needs a terminal, because it reads single keys; to see a solution: hakoiri path last")
     spec = spec_of(puzzle, options, start)
     rules = spec.build()
     if isinstance(rules, Placements):
         raise PuzzleError(f"{rules.name} is a tree, so it cannot be played")
-    game, hints, console = PlaySession(rules), _Hints(spec, data), stderr() if json else stdout()
-    with _single_keys(), closing(hints):
-        _draw(console, game)
-        for key in _pressed():
-            if game.leaves(key):
-                break
-            if key is Press.HINT:
-                console.print(Text("looking for the shortest path", "dim"))
-                game.message = hints.hint(game)
-            else:
-                game.press(key)
-            _draw(console, game)
+    seed = randbelow(MOST_SEED + 1) if seed is None else seed
+    words, console = random_words(seed << 32), stderr() if json else stdout()
+    with closing(Hints(puzzle, spec, rules, data)) as hints:
+        first = hints.start_at(distance, next(words)) if distance else scrambled(rules, scramble or 0, words)
+        game = PlaySession(rules, first)
+        game.message = f"seed {seed}" if scramble or distance else ""
+        with _single_keys():
+            _play(console, game, hints)
     row = {"configuration": rules.render(game.here), "moves": game.moves, "goal": game.solved}
     if json:
-        print_json({"puzzle": rules.name} | row)
+        print_json({"puzzle": rules.name, "start": rules.render(first)} | row)
+
+
+def scrambled(puzzle: "Puzzle", moves: int, words: Iterator[int]) -> "Key":
+    """Return the configuration after random moves from the start; none is taken back at once unless it must be."""
+    before = here = puzzle.start
+    for _ in range(moves):
+        following = sorted(set(puzzle.successors(here)))
+        if not following:
+            break
+        onward = [key for key in following if key != before] or following
+        before, here = here, onward[next(words) % len(onward)]
+    return here
+
+
+def _play(console: Console, game: PlaySession, hints: Hints) -> None:
+    """Draw the board after each key, until the player leaves."""
+    _draw(console, game)
+    for key in _pressed():
+        if game.leaves(key):
+            break
+        if key is Press.HINT:
+            console.print(Text("looking for the shortest path", "dim"))
+            game.message = hints.hint(game)
+        else:
+            game.press(key)
+        _draw(console, game)
 
 
 def _draw(console: Console, game: PlaySession) -> None:
@@ -75,9 +109,11 @@ def _draw(console: Console, game: PlaySession) -> None:
     listed = Text()
     for number, choice in enumerate(game.choices):
         style = "reverse" if number == game.cursor else "bold" if choice.called == game.selected else ""
-        named = choice.words if choice.of_piece else f"{choice.called} {choice.words}"
+        named = choice.words if choice.named else f"{choice.called} {choice.words}"
         listed.append(named, style).append("   ")
     console.print(listed)
+    if game.keys:
+        console.print(Text(game.keys, "dim"))
     console.print(Text(f"{_HELP}    {'q or ' if game.leaves('q') else ''}Esc: leave", "dim"))
     console.print(Text(game.message, "cyan"))
 
@@ -108,60 +144,3 @@ def _pressed() -> Iterator[Press | str]:
         for key in _KEYS.findall(read.decode("utf-8", "replace")):
             if key in known or key.isprintable():
                 yield known.get(key, key)
-
-
-class _Hints:
-    """The shortest path to a goal, from a finished run of the same puzzle that contains the board; found on demand.
-
-    `close` closes that run.
-    """
-
-    def __init__(self, spec: "PuzzleSpec", data: Path | None) -> None:
-        self._spec, self._data = spec, data
-        self._run: Run | None = None
-        self._way: list[int] = []
-
-    def close(self) -> None:
-        if self._run is not None:
-            self._run.close()
-
-    def hint(self, game: PlaySession) -> str:
-        """Return the distance to the goal and the best move, or the reason why it is unknown."""
-        from hakoiri.coordinator.errors import UnanswerableError
-
-        if game.solved:
-            return "this is the goal"
-        if game.here not in self._way:
-            text = game.puzzle.render(game.here)
-            self._look_for_run(game.puzzle, text)
-            if self._run is None:
-                options = (f"-o {name}={value}" for name, value in self._spec.options.items())
-                begun = [f"--from {self._spec.start}"] if game.puzzle.start_is_board else []
-                made = " ".join(["hakoiri run", self._spec.name, *options, *begun])
-                return f"no finished run knows this board; make one with: {made}"
-            try:
-                self._way = self._run.path(source=text).keys
-            except UnanswerableError:
-                return "no goal can be reached from here"
-        place = self._way.index(game.here)
-        best = next(choice.words for choice in game.choices if choice.target == self._way[place + 1])
-        return f"you are {counted(len(self._way) - 1 - place, 'moves')} from the goal, best: {best}"
-
-    def _look_for_run(self, puzzle: "Puzzle", text: str) -> None:
-        """Open a finished run of the same puzzle that contains a configuration, the one created last first."""
-        from hakoiri.api import open_run
-        from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
-
-        if self._run is not None and text in self._run:
-            return
-        self.close()
-        self._run = None
-        for status in reversed(list_runs(data_directory(self._data))):
-            pinned = status.manifest.puzzle if status.manifest and status.status == "complete" else {}
-            same = (pinned.get("name"), pinned.get("digest")) == (self._spec.name, self._spec.digest)
-            if same and pinned["options"] == puzzle.parameters:
-                run = open_run(status.run, self._data)
-                if run.exhausted and text in run:
-                    self._run = run
-                    return
-                run.close()
