@@ -8,6 +8,7 @@ from hakoiri.puzzles.conformance.checks import error_line
 from hakoiri.puzzles.conformance.pool import Case, Pool, explored
 from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
 from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import HakoiriError
 
 #: The promise on which all checks build: if it fails, nothing else can be tried.
@@ -35,21 +36,48 @@ _BUILDS_ON = {
 }
 
 
+#: Promise -> whether a puzzle makes it; it makes all others.
+_CLAIMED: dict[str, Callable[[Puzzle], object]] = {
+    "undirected": lambda puzzle: puzzle.undirected,
+    "texts": lambda puzzle: _has_own(puzzle, "render"),
+    "listing": lambda puzzle: _has_own(puzzle, "configurations"),
+    "goals": lambda puzzle: _has_own(puzzle, "is_goal"),
+    "mirrors": lambda puzzle: puzzle.has_mirrors,
+    "orbits": lambda puzzle: puzzle.orbits(puzzle.keys([puzzle.start])) is not None,
+    "symmetry maps": lambda puzzle: puzzle.symmetry_maps(),
+    "moves in words": lambda puzzle: _has_own(puzzle, "describe_move") or _has_own(puzzle, "describe_moves"),
+}
+
+
 class Verdict(NamedTuple):
-    """A promise in words and its fault: empty if it is kept, ``None`` if it could not be tried."""
+    """A promise in words and its fault: empty if it is kept, ``None`` if it could not be tried.
+
+    A promise that is not `claimed` has no fault.
+    """
 
     check: str
     promise: str
     wrong: str | None
+    claimed: bool = True
 
 
 def verdicts(case: Case) -> list[Verdict]:
     """Return the verdict on each promise of a puzzle."""
-    found = refused(case)
+    found, unclaimed = refused(case), set[str]()
+    if RULES not in found:
+        puzzle = case.build(case.options, case.start)
+        unclaimed = {name for name, claims in _CLAIMED.items() if name not in found and not claims(puzzle)}
     promises = {RULES: "The start and the successors of a configuration are configurations."}
     promises |= {name: check.__doc__ or "" for name, check in CHECKS.items()}
     untried = {name for name in CHECKS if RULES in found or _BUILDS_ON.get(name) in found}
-    return [Verdict(name, said, None if name in untried else found.get(name, "")) for name, said in promises.items()]
+    return [
+        Verdict(name, said, None if name in untried else found.get(name, ""), name not in unclaimed)
+        for name, said in promises.items()
+    ]
+
+
+def _has_own(puzzle: Puzzle, method: str) -> bool:
+    return getattr(type(puzzle), method) is not getattr(Puzzle, method)
 
 
 def refused(case: Case) -> dict[str, str]:

@@ -120,6 +120,19 @@ def test_verdicts_say_what_was_promised_what_is_wrong_and_what_was_not_tried() -
     assert [each.wrong is None for each in broken[RULES]] == [False, *[True] * len(CHECKS)]
 
 
+def test_a_promise_that_a_puzzle_does_not_make_is_not_claimed() -> None:
+    class Bare(Dial):
+        undirected = False
+        has_mirrors = vertex_transitive = False
+        render, is_goal, describe_move = Puzzle.render, Puzzle.is_goal, Puzzle.describe_move
+        configurations, parse_text = Puzzle.configurations, Puzzle.parse_text
+        symmetry_maps, orbits = Puzzle.symmetry_maps, Puzzle.orbits
+
+    assert [each.check for each in verdicts(dial(Dial)) if not each.claimed] == ["symmetry maps"]
+    optional = {"undirected", "texts", "listing", "goals", "mirrors", "orbits", "symmetry maps", "moves in words"}
+    assert {each.check for each in verdicts(dial(Bare)) if not each.claimed} == optional
+
+
 def test_every_check_refuses_a_puzzle() -> None:
     assert {broken.refused_by for broken in BROKEN} == {RULES, *CHECKS}
 

@@ -55,7 +55,7 @@ def test_a_mistake_is_found_and_told(mine: Hakoiri, tmp_path: Path, old: str, ne
         return
     lines = shown.stdout.splitlines()
     (broken,) = (number for number, line in enumerate(lines) if line.startswith("BROKEN"))
-    assert lines[broken].startswith(f"BROKEN     {check} ")
+    assert lines[broken].startswith(f"BROKEN       {check} ")
     assert re.search(said, lines[broken + 1]), lines
 
 

@@ -55,7 +55,8 @@ def try_puzzle(
 ) -> None:
     """Check a puzzle of yours on some of its configurations.
 
-    Lists the promises that every puzzle makes, as kept or broken. Exits with code 1 if one is broken.
+    Lists the promises of a puzzle as kept or broken, and those that it does not make as not claimed. Exits with code 1
+    if one is broken.
     """
     from hakoiri.puzzles.conformance.suite import verdicts
     from hakoiri.puzzles.registry import puzzle_class
@@ -69,8 +70,7 @@ def try_puzzle(
     broken = [each for each in found if each.wrong]
     with unread(bool(broken)):
         if json:
-            rows = [{"check": each.check, "promise": each.promise, "wrong": each.wrong} for each in found]
-            print_json({"puzzle": spec.name, "ok": not broken, "checks": rows})
+            print_json({"puzzle": spec.name, "ok": not broken, "checks": [each._asdict() for each in found]})
         else:
             _print_verdicts(found)
             if not broken:
@@ -91,9 +91,10 @@ def _case(spec: "PuzzleSpec", start: str | None) -> "Case":
 def _print_verdicts(found: "list[Verdict]") -> None:
     width = max(len(each.check) for each in found)
     for each in found:
-        state = (
-            ("not tried", "dim") if each.wrong is None else ("BROKEN   ", "red") if each.wrong else ("kept     ", "")
-        )
-        stdout().print(Text.assemble(state, f"  {each.check:{width}}  {each.promise}"), soft_wrap=True)
+        state, style = ("kept", "") if each.claimed else ("not claimed", "dim")
+        if each.wrong != "":
+            state, style = ("BROKEN", "red") if each.wrong else ("not tried", "dim")
+        said = f"{each.check:{width}}  {each.promise}"
+        stdout().print(Text.assemble((f"{state:11}", style), f"  {said}"), soft_wrap=True)
         if each.wrong:
-            stdout().print(Text(f"{' ' * (width + 13)}{each.wrong}", "red"), soft_wrap=True)
+            stdout().print(Text(f"{' ' * (width + 15)}{each.wrong}", "red"), soft_wrap=True)
