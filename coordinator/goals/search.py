@@ -12,7 +12,6 @@ keys of one word. Peg solitaire, 23 million in 31 layers, takes 5.6 s by them, 7
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import islice, pairwise
 from typing import Self, cast
 
@@ -34,7 +33,7 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import lower_bounds
-from hakoiri.storage.layers.digest import Lanes, add_lanes, lanes_in
+from hakoiri.storage.layers.digest import lanes_in, sum_lanes
 from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
@@ -105,7 +104,8 @@ class GoalSearch(LayeredSearch):
         """
         if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.kind).from_start):
             return
-        if _all_of(self.store) != _all_of(self._base):
+        mine, theirs = (run.layer_records() for run in (self.store, self._base))
+        if sum_lanes(lanes_in(each.digest) for each in mine) != sum_lanes(lanes_in(each.digest) for each in theirs):
             raise ContradictionError(
                 f"the goals with {self.puzzle.parameters} reach {found.configurations:,} configurations, expected the "
                 f"{self._run.size:,} of run {self._base.directory.name}"
@@ -200,8 +200,3 @@ def layers_backwards(session: Session, base: RunStore, goals: Keys) -> Iterator[
     # What leads to no goal comes first, then the goals.
     ends = np.cumsum(np.bincount(distance + 1))[1:]
     return (keys[order[begin:end]] for begin, end in pairwise(ends))
-
-
-def _all_of(store: RunStore) -> Lanes:
-    """The digest of all configurations of a run, however they lie in layers."""
-    return reduce(add_lanes, (lanes_in(record.digest) for record in store.layer_records()))

@@ -9,7 +9,7 @@ from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.layers.blocks import join_blocks
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore

@@ -16,7 +16,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
