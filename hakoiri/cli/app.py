@@ -88,7 +88,7 @@ class _ShortHelp:
         for param in params:
             if isinstance(param, TyperArgument):
                 param.type = copy(param.type)
-                param.type.get_metavar = lambda *_: ""  # type: ignore[method-assign]
+                param.type.get_metavar = lambda *_, **_named: ""  # type: ignore[method-assign]
         return params
 
 
