@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
-from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers, whole_layers
+from hakoiri.coordinator.graphs.layout import lay_out, nearest_layers
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.goals import GoalAnswers
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
@@ -97,7 +97,8 @@ class MapAnswers(GoalAnswers):
     def _explored(self) -> tuple[int | None, Key, list[Keys]]:
         """Return the same for a search from a start: whole layers, all of them if they are not too many."""
         sizes = self.layer_sizes
-        shown = len(sizes) if sum(sizes) <= MOST_SHOWN else whole_layers(sizes, MOST_OF_LARGER)
+        most = MOST_SHOWN if sum(sizes) <= MOST_SHOWN else MOST_OF_LARGER
+        shown = max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))
         layers = [self.layer(depth) for depth in range(shown)]
         return sum(sizes) if self.exhausted else None, key_at(layers[0], 0), layers
 

@@ -1,6 +1,5 @@
 """The layout of a component's graph in two or three dimensions, and the configurations to show."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +58,3 @@ def nearest_layers(context: ComputeContext, origin: Key, most: int) -> list[Keys
         if not len(after) or count > most:
             return layers
         layers.append(after)
-
-
-def whole_layers(sizes: Sequence[int], most: int) -> int:
-    """Return how many of the first layers have at most `most` configurations together, at least 1."""
-    return max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))

@@ -230,17 +230,11 @@ def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
             stdout().print(f"deal {number}: the search tree has about {size} (Knuth)")
     for number, row in enumerate(rows, 1):
         if (show or shorten) and row["solution"]:
-            _print_solution(number, row, shorten)
-
-
-def _print_solution(number: int, row: dict[str, Any], shorten: bool) -> None:
-    console = stdout()
-    console.print()
-    console.print(Text(f"deal {number}: {row['deal']}", "bold"), soft_wrap=True)
-    console.print(Text(" ".join(row["solution"])), soft_wrap=True)
-    if not shorten:
-        return
-    print_shortened(row)
+            stdout().print()
+            stdout().print(Text(f"deal {number}: {row['deal']}", "bold"), soft_wrap=True)
+            stdout().print(Text(" ".join(row["solution"])), soft_wrap=True)
+            if shorten:
+                print_shortened(row)
 
 
 def print_shortened(row: dict[str, Any]) -> None:
