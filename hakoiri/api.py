@@ -27,7 +27,7 @@ from hakoiri.coordinator.session.session import Control, Observer, SilentObserve
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
 from hakoiri.export.frames import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.play import export_play
-from hakoiri.goals import Hardest
+from hakoiri.goals import Hardest, Statistics
 from hakoiri.hints import noted
 from hakoiri.maps import Map
 from hakoiri.opened import OpenRun
@@ -56,6 +56,7 @@ __all__ = [
     "Run",
     "ShortestPath",
     "ShortestPaths",
+    "Statistics",
     "census",
     "delete_run",
     "explore",

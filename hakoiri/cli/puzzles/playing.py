@@ -95,7 +95,10 @@ def _play(console: Console, game: PlaySession, hints: Hints) -> None:
             console.print(Text("looking for the shortest path", "dim"))
             game.message = hints.hint(game)
         else:
+            made = len(game.path)
             game.press(key)
+            if game.solved and len(game.path) > made:
+                game.message += hints.verdict(game.path)
         _draw(console, game)
 
 
