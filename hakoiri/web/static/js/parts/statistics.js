@@ -50,7 +50,7 @@ export class Statistics {
     if (idle !== null) figures.push(["pieces that need not move", letters.sort().join(" ") || "none"]);
     return [
       h("dl", {class: "facts"}, figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-      ...(good.length ? [h("h3", {}, "Good moves by step"), this.chart.show(good.map(share => Math.round(100 * share)), null, 1).element] : []),
+      ...(good.length ? [h("h3", {}, "Good moves by step, in %"), this.chart.show(good.map(share => Math.round(100 * share)), null, 1).element] : []),
     ];
   }
 }
