@@ -27,7 +27,7 @@ from hakoiri.coordinator.session.session import Control, Observer, SilentObserve
 from hakoiri.drawing import Drawing, DrawnBoard, DrawnPath
 from hakoiri.export.frames import to_dataframe, to_networkx, to_scipy
 from hakoiri.export.play import export_play
-from hakoiri.goals import Hardest, Statistics
+from hakoiri.goals import Hardest
 from hakoiri.hints import noted
 from hakoiri.maps import Map
 from hakoiri.opened import OpenRun
@@ -39,6 +39,7 @@ from hakoiri.reading import read_board
 from hakoiri.render.player import write_run
 from hakoiri.render.plots import plot_layers
 from hakoiri.storage.results.census import Diameter
+from hakoiri.worker.graphs.designing import Statistics
 
 if TYPE_CHECKING:
     import networkx

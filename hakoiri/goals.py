@@ -118,7 +118,8 @@ class GoalAnswers(ComponentAnswers):
     def _component_with_goals(self, key: Key) -> int:
         """Return the component of a configuration; `UnanswerableError` if its boards have no statistics."""
         if not self.puzzle.undirected:
-            raise UnanswerableError(f"the moves of {self.puzzle.name} cannot be taken back, so boards have no statistics")
+            text = f"the moves of {self.puzzle.name} cannot be taken back, so boards have no statistics"
+            raise UnanswerableError(text)
         self.require_goals()
         if isinstance(self.puzzle, Quotient):
             hint = Hint("run without", "merge_mirrors")

@@ -185,8 +185,8 @@ class _PackedTable:
             name: np.array(values, dtype="<i4").view(np.uint8).reshape(-1, 4).T for name, values in arrays.items()
         }
         header = {
-            "run": self._described(), "statistics": self._statistics(), "texts": self._texts, "parts": self._parts.values(),
-            "frames": self._frames.values(), "moves": self._moves.values(),
+            "run": self._described(), "statistics": self._statistics(), "texts": self._texts,
+            "parts": self._parts.values(), "frames": self._frames.values(), "moves": self._moves.values(),
             "arrays": {name: plane.shape[1] for name, plane in planes.items()},
         }  # fmt: skip
         raw = json.dumps(header, separators=(",", ":")).encode()

@@ -62,8 +62,8 @@ def idle(puzzle: Puzzle, paths: list[list[Key]]) -> str | None:
 
 
 def moved_letters(puzzle: Puzzle, path: list[Key]) -> set[str]:
-    boards = puzzle.render_path(path)
-    return {letter for pair in pairwise(boards) for cells in zip(*pair, strict=True) if len({*cells}) > 1 for letter in cells}
+    changed = [cells for boards in pairwise(puzzle.render_path(path)) for cells in zip(*boards, strict=True)]
+    return {letter for cells in changed if cells[0] != cells[1] for letter in cells}
 
 
 @pytest.mark.parametrize("metric", ["unit", "finger"])

@@ -165,7 +165,7 @@ def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> No
     ("line", "said"),
     [
         ("path {explored} --film film.png", "must end in .gif, .svg, .html"),
-        ("path {explored} --statistics --film film.svg", "--statistics is about all ways to the goal"),
+        ("path {explored} --statistics --film film.svg", "--statistics cannot be combined with"),
         ("diameter {counted} --plot pairs.gif", "must end in .svg, .png"),
         ("show ABBC/ABBC/DEEF/DGHF/I..J --plot board.pdf", "must end in .svg, .png"),
     ],

@@ -68,7 +68,7 @@ def path(
         Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
     ] = None,
     statistics: Annotated[
-        bool, flag("--statistics", "Show a designer's figures of the board instead: solutions, forced moves, dead ends.")
+        bool, flag("--statistics", "Show a designer's figures instead of the path: solutions, forced moves, dead ends.")
     ] = False,
     *,
     asking: Asking,
@@ -89,7 +89,7 @@ def path(
         if count or every:
             raise PuzzleError("--film cannot be combined with --count or --all")
     if statistics and (count or every or film or avoid or target != "goal"):
-        raise PuzzleError("--statistics is about all ways to the goal; of other options it takes only --from")
+        raise PuzzleError("--statistics cannot be combined with --count, --all, --film, --avoid or --to")
     with asking.open(name) as run:
         if statistics:
             _show_statistics(run, None if source is None else read_board(source), asking.json)

@@ -1,6 +1,5 @@
 // The board of a run: distances at every step, hints, films, a link to any configuration.
 
-import {line} from "../charts/line.js";
 import {button, h, put, say} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
 import {Board} from "../picture/board.js";
@@ -8,6 +7,7 @@ import {shade} from "../picture/hints.js";
 import {Hand} from "../play/drag.js";
 import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
 import {Game} from "../play/game.js";
+import {trace} from "../play/trace.js";
 import {compute, get} from "../lib/api.js";
 import {startOf} from "../parts/pictures.js";
 import {shareButton} from "../parts/share.js";
@@ -117,10 +117,7 @@ class View {
     const made = mistakes.filter(step => step <= place).length;
     const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;
     put(this.aside, [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · "));
-    const goals = past.map(step => step.goal);
-    const marks = mistakes.map(step => ({place: step, words: `Mistake, move ${number(step)}: ${past[step].words}`}));
-    const words = [`Distance to the goal over ${counted(past.length - 1, "move")} played`, ...marks.map(mark => mark.words)].join(". ");
-    put(this.trace, past.length > 1 && goals.some(goal => goal !== null) ? line(goals, place, words, marks) : null);
+    put(this.trace, trace(this.game, mistakes));
     const moved = past[place].words;
     say(`${moved ? `${moved}. ` : ""}${mistakes.includes(place) ? "A mistake. " : ""}${solved ? "Solved." : now.lost ? "No way to the goal." : away === null ? "" : `${number(away)} to the goal.`}`);
   }
