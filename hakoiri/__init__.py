@@ -8,9 +8,9 @@
         path.film("klotski.gif")
 
 runs        explore, census, resume_run, open_run, verify_run, delete_run, Resources
-a run       Run: layers, path, shortest_paths, distance, hardest, diameter, components, board, plot, film, export,
-            to_dataframe, to_networkx, to_scipy
-answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map
+a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot, film,
+            export, to_dataframe, to_networkx, to_scipy
+answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
 a puzzle    Puzzle, Dealt, Scored, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64, U128,
             U256
 pictures    Picture, Part, Span, Circle, Label, Line, Polygon, Rectangle
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Run,
         ShortestPath,
         ShortestPaths,
+        Statistics,
         census,
         delete_run,
         explore,
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
         "ShortestPath",
         "ShortestPaths",
         "Span",
+        "Statistics",
         "StorageError",
         "TaskError",
         "Text",
@@ -150,7 +152,7 @@ _PLACES = {
     "hakoiri.coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
         "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
-        "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
+        "Statistics", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
     ),
     "hakoiri.puzzles.capabilities": ("Dealt",),
     "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
