@@ -13,12 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from hakoiri.admission import admit
-from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.executors.opening import open_store
-from hakoiri.coordinator.runs.catalogue import data_directory, find_run, finished_twin, stopped_twin
+from hakoiri.coordinator.runs.catalogue import data_directory, find_run, last_twin
 from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
 from hakoiri.coordinator.runs.create import make_planned, plan_run
-from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session.check import Report
 from hakoiri.coordinator.session.job import Job, Play
@@ -32,7 +31,6 @@ from hakoiri.hints import noted
 from hakoiri.maps import Map
 from hakoiri.opened import OpenRun
 from hakoiri.paths import GOAL, ShortestPath, ShortestPaths
-from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Configuration, Key, as_text
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.reading import read_board
@@ -269,18 +267,15 @@ def _run_to_end(
 ) -> Run:  # fmt: skip
     where = data_directory(data)
     manifest = plan_run(where, spec, kind, plan, resources or Resources())
-    if reuse and (twin := finished_twin(where, manifest)) is not None:
+    if reuse and (twin := last_twin(where, manifest, "complete")) is not None:
         return _opened(where / twin, resources)
-    left = stopped_twin(where, manifest) if reuse else None
+    left = last_twin(where, manifest, "running", "interrupted") if reuse else None
     directory = make_planned(where, manifest, False, None) if left is None else where / left
     return _drive_to_end(directory, resources, observer)
 
 
 def _drive_to_end(directory: Path, resources: Resources | None, observer: Observer | None, repair: bool = False) -> Run:
-    state = drive(directory, resources or Resources(), Control(), observer or SilentObserver(), repair)
-    if state.status != "complete":
-        hint = Hint("resume", directory.name, str(directory.parent))
-        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
+    drive_to_end(directory, resources or Resources(), Control(), observer or SilentObserver(), repair)
     return _opened(directory, resources)
 
 

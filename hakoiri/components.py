@@ -1,17 +1,16 @@
 """Answers from an open run about its components: their sizes, distances and exact diameters."""
 
 from functools import cached_property
-from pathlib import Path
 
-from hakoiri.coordinator.errors import RunError, UnanswerableError
-from hakoiri.coordinator.graphs.bounding import bounds_of, eccentricity_run, known_of
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.graphs.bounding import KIND, known_of
 from hakoiri.coordinator.graphs.building import build_graph, run_keys
 from hakoiri.coordinator.graphs.census import CensusFigures
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, component_keys
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver
 from hakoiri.coordinator.graphs.strong import StrongComponents, of_undirected, strong_components
 from hakoiri.coordinator.runs.belonging import Derived
-from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.paths import PathAnswers
@@ -19,6 +18,7 @@ from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Configuration, Keys
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results.census import Diameter, read_component, read_diameter
+from hakoiri.storage.results.rows import read_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import Distances, Graph
 from hakoiri.worker.spaces.slabs import NOWHERE, Slabs
@@ -102,7 +102,7 @@ class ComponentAnswers(PathAnswers):
         if self.needs_run(number, every):
             resources = resources or self.resources
             directory = self.eccentricity_run(number).make(resources, every=every)
-            self.driven(directory, resources, control, observer)
+            drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
         if (known := self.known_diameter(number, every)) is not None:
             return known
         with self._context(control, observer) as context:
@@ -126,13 +126,14 @@ class ComponentAnswers(PathAnswers):
     def _eccentricities(self, context: ComputeContext, component: int, keys: Keys, graph: Graph) -> Distances:
         """Return the eccentricity of each key of a component, in the order of the keys."""
         solver = EccentricitySolver(context, keys, graph)
-        solver.go_on(bounds_of(self.eccentricity_run(component)))
+        with self.eccentricity_run(component).opened() as store:
+            solver.go_on(read_arrays(store) if store else {})
         solver.settle(Aim.ALL)
         return solver.bounds()[0]
 
     def eccentricity_run(self, component: int) -> Derived:
-        """Return the run that finds the eccentricities of a component."""
-        return eccentricity_run(self.store, self.puzzle, component)
+        """Return the run that finds the eccentricities of a component; its limit `every` requests all of them."""
+        return Derived(self.store, self.puzzle, KIND, component=component)
 
     def needs_run(self, component: int, every: bool) -> bool:
         """Return whether eccentricities, `every` one or the greatest, still need a run of their own."""
@@ -140,13 +141,6 @@ class ComponentAnswers(PathAnswers):
             return False
         apart = every or not self.is_census
         return self._policy.way(component, Control(), apart) is Way.RUN
-
-    def driven(self, directory: Path, resources: Resources, control: Control | None, observer: Observer | None) -> None:
-        """Drive a derived run to its end; `RunError` if it stops before."""
-        state = drive(directory, resources, control or Control(), observer or SilentObserver())
-        if state.status != "complete":
-            hint = Hint("resume", directory.name, str(directory.parent))
-            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
 
     def component_asked(self, component: int | None) -> int:
         """Return a component that has distances, by default that of the puzzle's start; `UnanswerableError`."""

@@ -14,7 +14,8 @@ from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, distances
 from hakoiri.coordinator.graphs.building import build_graph
 from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.runs.belonging import Derived
-from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.coordinator.runs.drive import drive_to_end
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, key_at
@@ -63,7 +64,8 @@ class GoalAnswers(ComponentAnswers):
         other = self.other_metric(metric)
         if (known := self.known_distances(other)) is None:
             directory = self.distances_run(other).make(self.resources)
-            self.driven(directory, replace(self.resources, redis=self.redis), control, observer)
+            resources = replace(self.resources, redis=self.redis)
+            drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
             known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1

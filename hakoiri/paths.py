@@ -117,7 +117,8 @@ class PathAnswers(Answers):
     ) -> tuple[list[Keys], Puzzle]:
         """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
         self._require_graph()
-        origin, key = self._origin(source), self._key_of(target)
+        origin = self.puzzle.start if source is None else self.puzzle.parse(source)
+        key = None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
         with self._context(puzzle=self._without(avoid, origin, key)) as context:
             levels = None if avoid else self._known_levels(context, origin, target, key, one)
             if levels is None and _is_word(target, FARTHEST):
@@ -137,7 +138,7 @@ class PathAnswers(Answers):
         self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None, one: bool
     ) -> list[Keys] | None:
         """Return the levels if they need no search, else ``None``."""
-        if self._is_start(origin):
+        if not self.is_census and origin == self.puzzle.start:
             depth, ends = self._ends_from_start(target, key)
             return levels_back(context, self.store, first_or_all(ends, one), depth, one)
         known = self.known_distances() if _is_word(target, GOAL) else None
@@ -154,9 +155,6 @@ class PathAnswers(Answers):
                 f"no path leads from {self.puzzle.render(origin)} to a goal; run {self.name} has every "
                 "configuration that leads to one"
             )
-
-    def _is_start(self, origin: Key) -> bool:
-        return not self.is_census and origin == self.puzzle.start
 
     def _ends_from_start(self, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
         """Return the layer in which paths from the start end, and their ends, in increasing batches."""
@@ -187,17 +185,10 @@ class PathAnswers(Answers):
 
     # Ends
 
-    def _origin(self, source: Configuration | None) -> Key:
-        return self.puzzle.start if source is None else self.puzzle.parse(source)
-
     def _real_start(self, source: Configuration | None) -> Key:
         """Return the configuration given by the user, not the least of its mirror class."""
         base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
         return base.start if source is None else base.parse(source)
-
-    def _key_of(self, target: Configuration) -> Key | None:
-        """Return the key of a configuration; ``None`` for words."""
-        return None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
 
 
 def _is_word(target: Configuration, *words: str) -> bool:

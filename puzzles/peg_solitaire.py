@@ -32,20 +32,8 @@ _FULL = (1 << len(_CELLS)) - 1
 _CENTRE = 1 << _NUMBER[3, 3]
 #: Pixels of a cell, and the colours of a picture.
 _CELL, _PEG = 40, "#0072b2"
-
-
 #: The meanings of the marks of a text.
 _MARKS = {"*": "a peg", ".": "a hole", "#": "no cell", "?": "anything"}
-
-
-def _flipped(cell: _Cell) -> _Cell:
-    """Rows and columns exchanged."""
-    return cell[1], cell[0]
-
-
-def _turned(cell: _Cell) -> _Cell:
-    """The board turned clockwise by a quarter."""
-    return cell[1], _SIDE - 1 - cell[0]
 
 
 def _symmetries() -> list[dict[_Cell, _Cell]]:
@@ -53,8 +41,10 @@ def _symmetries() -> list[dict[_Cell, _Cell]]:
     found = []
     targets = _CELLS
     for _ in range(4):
-        found += [dict(zip(_CELLS, cells, strict=True)) for cells in (targets, map(_flipped, targets))]
-        targets = [_turned(cell) for cell in targets]
+        flipped = [(column, row) for row, column in targets]
+        found += [dict(zip(_CELLS, cells, strict=True)) for cells in (targets, flipped)]
+        # A quarter turn clockwise.
+        targets = [(column, _SIDE - 1 - row) for row, column in targets]
     return found
 
 

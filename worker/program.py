@@ -16,7 +16,7 @@ imports from elsewhere than installed packages are covered.
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
@@ -59,7 +59,9 @@ def program_of(puzzle: Puzzle, *more: str) -> Digests:
     The modules called `more` are among the tasks. Computed once per process and puzzle class, in some hundredths of a
     second. All the code must be imported already, as it is in any process that sends or answers requests.
     """
-    return _program_of(type(puzzle), tuple(_wrapped(puzzle)), more)
+    # A puzzle with merged mirror images wraps another.
+    wrapped = tuple(type(value) for value in vars(puzzle).values() if isinstance(value, Puzzle))
+    return _program_of(type(puzzle), wrapped, more)
 
 
 def differing_parts(mine: Digests, asked: Digests) -> list[str]:
@@ -67,11 +69,6 @@ def differing_parts(mine: Digests, asked: Digests) -> list[str]:
     if asked[_PYTHON] != mine[_PYTHON]:
         return [f"{_PYTHON} ({mine[_PYTHON]}, not {asked[_PYTHON]})"]
     return [part for part in mine if mine[part] != asked.get(part)]
-
-
-def _wrapped(puzzle: Puzzle) -> Iterator[type]:
-    """Yield the classes of puzzles that a puzzle wraps, as one with merged mirror images does."""
-    return (type(value) for value in vars(puzzle).values() if isinstance(value, Puzzle))
 
 
 @cache
@@ -84,12 +81,9 @@ def _program_of(kind: type, wrapped: tuple[type, ...], more: tuple[str, ...]) ->
     found[_PUZZLE] += [f"{base.__module__}.{base.__qualname__}" for base in bases]
     begins = [*(sys.modules[name] for name in (*_ROOTS, *more)), *_loaded(roots)]
     for name, described in sorted(_described(begins).items()):
-        found[_part_of(name)].append((name, described))
+        part = next((part for part, prefixes in _PARTS.items() if name.startswith(prefixes)), _PUZZLE)
+        found[part].append((name, described))
     return {_PYTHON: python} | {part: digest_of(described) for part, described in found.items()}
-
-
-def _part_of(name: str) -> str:
-    return next((part for part, prefixes in _PARTS.items() if name.startswith(prefixes)), _PUZZLE)
 
 
 def _loaded(names: Iterable[str]) -> list[ModuleType]:
@@ -139,8 +133,8 @@ class _ModuleDescription:
         self._home = "" if module.__name__.startswith("hakoiri.") else str(Path(file or ".").absolute().parent)
 
     def of_module(self) -> object:
-        held = {name: value for name, value in vars(self._module).items() if not _is_dunder(name)}
-        described = [(name, self.of(value, name.isupper())) for name, value in sorted(held.items())]
+        held = sorted((name, value) for name, value in vars(self._module).items() if not re.fullmatch("__.*__", name))
+        described = [(name, self.of(value, name.isupper())) for name, value in held]
         return () if is_own_module(self._module.__name__) else described
 
     def of(self, value: Any, is_constant: bool = True) -> object:
@@ -225,7 +219,3 @@ class _ModuleDescription:
     def _of_code(self, code: CodeType) -> object:
         variables = code.co_argcount, code.co_kwonlyargcount, code.co_varnames, code.co_freevars, code.co_cellvars
         return code.co_code, code.co_names, variables, [self.of(constant) for constant in code.co_consts]
-
-
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")

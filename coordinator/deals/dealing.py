@@ -41,8 +41,11 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
     """
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(COMMENT)]
-    announced = int(lines.pop(0)) if lines and _announces(lines, puzzle.rows_of_deal) else None
-    texts = _deal_texts(lines, puzzle.rows_of_deal)
+    rows, announced = puzzle.rows_of_deal, None
+    # A deal may itself consist of digits, too.
+    if lines and lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1):
+        announced = int(lines.pop(0))
+    texts = _deal_texts(lines, rows)
     if announced is not None and announced != len(texts):
         raise ConfigurationError(f"the first line announces {counted(announced, 'deals')}, found {len(texts):,}")
     if not texts:
@@ -53,11 +56,6 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
         except ConfigurationError as error:
             where = f"deal {number}: " if len(texts) > 1 else ""
             raise ConfigurationError(f"{where}{error}", *error.hints) from None
-
-
-def _announces(lines: list[str], rows: int) -> bool:
-    """Return whether the first line is the number of deals. A deal may itself consist of digits, too."""
-    return lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1)
 
 
 def _deal_texts(lines: list[str], rows: int) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.coordinator.deals.study_plan import Study
 from hakoiri.coordinator.session.job import Table
@@ -174,14 +173,11 @@ def spread(numbers: Sequence[int]) -> Spread | None:
     means = [values[draw.integers(len(values), size=len(values))].mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [_LOW, _HIGH])
     deciles = np.quantile(values, _TENTHS, method="inverted_cdf").astype(int).tolist()
+    error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return Spread(
-        min(numbers), float(values.mean()), _standard_error(values), float(low), float(high), float(np.median(values)),
+        min(numbers), float(values.mean()), error, float(low), float(high), float(np.median(values)),
         tuple(deciles), max(numbers),
     )  # fmt: skip
-
-
-def _standard_error(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 def write_csv(deals: Iterable[tuple[Deal, str]], conventions: Sequence[Convention], target: Path) -> None:

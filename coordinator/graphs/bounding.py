@@ -19,14 +19,12 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.names import BEAM, COMPONENTS, PAIRS
 from hakoiri.storage.results.census import Diameter, read_diameter, read_pairs, recorded_components, stage_component
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
-from hakoiri.worker.tasks import Array
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 KIND = "eccentricities"
@@ -49,17 +47,6 @@ class EccentricityFigures(Figures):
     diameter: list[int] | None = None
     radius: list[int] | None = None
     open: list[dict[str, int]] | None = None
-
-
-def eccentricity_run(run: RunStore, puzzle: Puzzle, component: int) -> Derived:
-    """Return the run of a component's eccentricities; its limit `every` requests all, else only the greatest."""
-    return Derived(run, puzzle, KIND, component=component)
-
-
-def bounds_of(derived: Derived) -> dict[str, Array]:
-    """Return the bounds that were proved of a component's eccentricities (`EccentricitySolver.arrays`), if any."""
-    with derived.opened() as store:
-        return read_arrays(store) if store else {}
 
 
 def known_of(derived: Derived, component: int, every: bool) -> Diameter | None:

@@ -18,8 +18,8 @@ from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.joining import HomeJoining, require_places
 from hakoiri.coordinator.spaces.listing import listed_in_order
-from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
 from hakoiri.coordinator.steps.inspection import compare_rules
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import StoredLayer
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 #: Bytes of a configuration besides two copies of its key: its label and its place in its component.
 _ORDER_BYTES = 12
+#: The selection of components to measure: ``all``, ``largest=K``, ``below=N``; with ``none`` they are not even found.
+DIAMETERS = "diameters"
+ALL, NONE = "all", "none"
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,22 @@ class Census:
         self._session.tell(Progress(found.components_done, found.components, "components", work=found.configurations))
         if self._session.commit_is_due:
             self._commit()
+
+
+def check_wanted(text: str) -> None:
+    """Raise `PuzzleError` unless `text` is a valid selection."""
+    kind, _, number = text.partition("=")
+    if text not in (ALL, NONE) and not (kind in ("largest", "below") and number.isdecimal()):
+        raise PuzzleError(f"diameters {text!r} is malformed; expected {ALL}, {NONE}, largest=K or below=N")
+
+
+def wanted_of(text: str, sizes: Sizes) -> range:
+    """Return the selected components; `sizes` are those of all, the largest first."""
+    kind, _, number = text.partition("=")
+    if kind == "largest":
+        return range(min(int(number), len(sizes)))
+    begin = int(np.searchsorted(-sizes, -int(number), "right")) if kind == "below" else 0
+    return range(begin, len(sizes))
 
 
 def census_digest(store: RunStore) -> str:

@@ -1,6 +1,6 @@
 """Exact eccentricities of a component whose graph is in memory (`worker.graphs.bounds`), searched on any executor."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -101,12 +101,9 @@ class EccentricitySolver:
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[SearchResults]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]
-        return [SearchResults(*arrays) for arrays in self._mapped("look", ([chunk, *known] for chunk in chunks))]
-
-    def _mapped(self, task: str, chunks: Iterable[list[Array]]) -> list[list[Array]]:
-        """Return the results of a task on the graph, in order."""
-        found = self._context.map_chunks(task, chunks, self._size, self._bounds.graph)
-        return [result for _, result in sorted(found, key=itemgetter(0))]
+        asked = ([chunk, *known] for chunk in chunks)
+        found = self._context.map_chunks("look", asked, self._size, self._bounds.graph)
+        return [SearchResults(*arrays) for _, arrays in sorted(found, key=itemgetter(0))]
 
     def progress(self, aim: Aim) -> Progress:
         """Return the number of known eccentricities if all are wanted, and the diameter's bounds."""

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hakoiri.coordinator.graphs.census import Census, CensusFigures
+from hakoiri.coordinator.graphs.census import ALL, DIAMETERS, NONE, Census, CensusFigures, check_wanted
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.job import Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, check_wanted
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
@@ -40,7 +39,7 @@ class CensusJob(Job):
     def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL
     ) -> Request:
-        """Return the requested run; `diameters` selects the components to measure (`coordinator.spaces.wanted`)."""
+        """Return the requested run; `diameters` selects the components to measure (`coordinator.graphs.census`)."""
         # A plan without this field means all.
         chosen = {} if diameters == ALL else {DIAMETERS: diameters}
         return Request(spec, {**super().parse_request(spec, until_goal=until_goal).plan, **chosen}, {})

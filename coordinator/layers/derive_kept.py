@@ -53,14 +53,10 @@ def layers_remade(store: RunStore, keepers: Keepers, context: ComputeContext) ->
 
     Raises as `HostPool.insist`, `ElsewhereError` where a host is away.
     """
-    for depth in range(first_kept(store), store.state.depth + 2):
+    first = next((record.depth for record in store.layer_records() if record.hosted), store.state.depth + 1)
+    for depth in range(first, store.state.depth + 2):
         work = partial(_remade, store, keepers, depth, context)
         yield keepers.pool.insist(f"deriving layer {depth}", work)
-
-
-def first_kept(store: RunStore) -> Depth:
-    """The first layer that hosts alone have."""
-    return next((record.depth for record in store.layer_records() if record.hosted), store.state.depth + 1)
 
 
 def _remade(store: RunStore, keepers: Keepers, depth: Depth, context: ComputeContext) -> Remade:

@@ -160,7 +160,7 @@ class Beam:
         if not found:
             self.frontier = self.frontier.none()
             return False
-        self.frontier = _joined([part for part, _ in parts])
+        self.frontier = Frontier(*(np.concatenate(each) for each in zip(*(part for part, _ in parts), strict=True)))
         origins = np.concatenate([chosen for _, chosen in parts])
         self.trail.add(origins // self._moves, origins % self._moves)
         if self.depth % _FORGET_LAYERS == 0:
@@ -250,10 +250,6 @@ class Beam:
         self._met.take_over(arrays["digests_met"], arrays["met"])
         self.frontier = Frontier(*(arrays[name] for name in Frontier._fields))
         self.trail = Trail.of(arrays)
-
-
-def _joined(parts: list[Frontier]) -> Frontier:
-    return Frontier(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _first_frontier(moved: Moved) -> Frontier:

@@ -149,14 +149,11 @@ def belonging_to(directory: Path) -> list[Path]:
     return [run for run in others if base_of(run) == directory.name]
 
 
-def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
-    """Return the status of every run in a data directory, the oldest first, damaged ones included.
-
-    `opening` as for `status_of`.
-    """
+def list_runs(data: Path) -> list[RunStatus]:
+    """Return the status of every run in a data directory, the oldest first, damaged ones included."""
     asked_once = cache(lock.is_served)
     directories = sorted(run_directories(data), key=by_age)
-    found = (listed_status(directory, asked_once, opening) for directory in directories)
+    found = (listed_status(directory, asked_once) for directory in directories)
     return [status for status in found if status is not None]
 
 
@@ -178,17 +175,8 @@ def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
     return [(other, state) for other, state in known if other.puzzle["name"] == manifest.puzzle["name"]]
 
 
-def finished_twin(data: Path, manifest: Manifest) -> str | None:
-    """Return the name of the last complete run that does the same as `manifest`, if there is one."""
-    return _last_twin(data, manifest, "complete")
-
-
-def stopped_twin(data: Path, manifest: Manifest) -> str | None:
-    """Return the name of the last run that does the same as `manifest` and was stopped, if there is one."""
-    return _last_twin(data, manifest, "running", "interrupted")
-
-
-def _last_twin(data: Path, manifest: Manifest, *statuses: Status) -> str | None:
+def last_twin(data: Path, manifest: Manifest, *statuses: Status) -> str | None:
+    """Return the name of the last run with one of these statuses that does the same as `manifest`, if there is one."""
     twins = (
         other.run
         for other, state in reversed(runs_like(data, manifest))

@@ -1,4 +1,4 @@
-"""Brings a run home from the hosts that keep layers of it."""
+"""Copies a run from the hosts that keep layers of it to the coordinator's disk."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.layers.blocks import join_blocks
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -24,11 +24,11 @@ _AT_ONCE, _STAGED_BYTES = 128, 32_000_000
 
 
 def collect_run(directory: Path, redis: str, control: Control, observer: Observer) -> int:
-    """Bring the layers that hosts keep into the run's own store, each checked by its digest; how many these were.
+    """Copy the layers that hosts keep to the run's own store, check each by its digest, and return their number.
 
-    Afterwards the hosts have dropped their parts, and none is needed. Stopped in its midst it goes on from the next
-    layer. Raises `StopRun`, `RunError` where all is here, `ContradictionError` where a host gives something else than
-    it made, Redis and storage errors.
+    Then the hosts delete their parts. If stopped, the next call continues with the next layer. Raises `StopRun`,
+    `RunError` if no host keeps layers, `ContradictionError` if a layer has another digest than when it was made,
+    Redis and storage errors.
     """
     with RunLock(directory), RunStore(directory, writable=True) as store:
         if not store.keepers():
@@ -37,20 +37,20 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
         keepers = open_keepers(store, redis, control, observer)
         kept = KeptBlocks(keepers, store.layout, waits=True)
         store.elsewhere = lambda: kept
-        _bring_labels(store, control)
+        _copy_labels(store, control)
         away = [record for record in store.layer_records() if record.hosted]
         for number, record in enumerate(away):
             control.check()
             observer.progress(Progress(number, len(away), "layers collected"))
-            _bring_home(store, record, control)
+            _copy_layer(store, record, control)
         for host in _forget(store, keepers):
             left = f"host {host} is away: remove run-{directory.name}-* from its directory, if it is there"
             observer.note(left)
         return len(away)
 
 
-def _bring_labels(store: RunStore, control: Control) -> None:
-    """Bring the labels of a census home, if hosts have them; begun labels are made again here."""
+def _copy_labels(store: RunStore, control: Control) -> None:
+    """Copy the labels of a census, if hosts have all of them; if they have begun, they are made again here."""
     if store.state.figures.get("components") is not None and store.layer_record(0).hosted:
         for number in range(slabs_in(store.layer_record(0).size)):
             stage_labels(store, read_slab(store, number), number)
@@ -59,7 +59,7 @@ def _bring_labels(store: RunStore, control: Control) -> None:
             control.check()
 
 
-def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
+def _copy_layer(store: RunStore, record: LayerRecord, control: Control) -> None:
     depth = record.depth
     # Left by an attempt that was interrupted.
     store.erase(BLOCKS, number_key(depth))
@@ -81,7 +81,7 @@ def _bring_home(store: RunStore, record: LayerRecord, control: Control) -> None:
 
 
 def _forget(store: RunStore, keepers: Keepers) -> list[str]:
-    """Have all hosts drop what they have of the run; return those that have left it and do not live."""
+    """Have all hosts delete what they have of the run; return those that have left it and are away."""
     pool, range_map = keepers.pool, keepers.range_map
 
     def leave() -> None:

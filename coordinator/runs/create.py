@@ -20,11 +20,12 @@ from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.puzzles.user.files import is_known, known
 from hakoiri.puzzles.user.made import remember
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest, local_time
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE

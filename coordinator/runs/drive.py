@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hakoiri.coordinator.errors import ContradictionError, StopRun, UntrustedError
+from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UntrustedError
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.job import Job
@@ -16,7 +16,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
@@ -58,6 +58,16 @@ def drive(
             if store.state.status in ENDED:
                 remove_inside(directory, QUEUED_FILE)
         return store.state
+
+
+def drive_to_end(
+    directory: Path, resources: Resources, control: Control, observer: Observer, repair: bool = False
+) -> None:
+    """Drive a run, as `drive` does, until it is complete; `RunError` if it stops before."""
+    state = drive(directory, resources, control, observer, repair)
+    if state.status != "complete":
+        hint = Hint("resume", directory.name, str(directory.parent))
+        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", hint)
 
 
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:

@@ -36,13 +36,9 @@ def repeated_runs(data: Path) -> list[DuplicateRun]:
         for status, twin in repeated
         if twin is not None and twin is not status and status.status in _PRUNED
         for belonging in [belonging_to(data / status.run)]
-        if not _held([data / status.run, *belonging])
+        if all(holder_of(directory) is None for directory in [data / status.run, *belonging])
     ]
 
 
 def _twin(status: RunStatus, kept: Iterable[RunStatus]) -> RunStatus | None:
     return next((other for other in kept if does_same(other.manifest, status.manifest)), None)
-
-
-def _held(directories: Iterable[Path]) -> bool:
-    return any(holder_of(directory) is not None for directory in directories)

@@ -21,7 +21,7 @@ from hakoiri.coordinator.spaces.joining import require_places
 from hakoiri.coordinator.spaces.listing import listed_in_order
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, key_at
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
+from hakoiri.storage.layers.digest import digest_text, lanes_in, sum_lanes
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, number_key
 from hakoiri.storage.results.census import SLAB, read_numbers, stage_numbers
@@ -84,9 +84,7 @@ class HostedSpace:
     def list_all(self) -> LayerRecord:
         """Have hosts list the space; return its record."""
         told = self._pass("host-list", "listing configurations")
-        lanes = NOTHING
-        for answer in told.values():
-            lanes = add_lanes(lanes, lanes_in(answer.digest))
+        lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
         goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
         if (size := sum(answer.size for answer in told.values())) != self.size:
             raise ContradictionError(f"the space has {self.size:,} configurations, but {size:,} at its hosts")

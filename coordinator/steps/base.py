@@ -1,12 +1,11 @@
 """A finished run at hosts, among whose configurations another run's layers are made: it has the same ranges there."""
 
 from collections.abc import Iterable
-from functools import reduce
 
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import RangeMap
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_in
+from hakoiri.storage.layers.digest import lanes_in, sum_lanes
 from hakoiri.storage.layers.store import RunStore
 
 
@@ -23,14 +22,10 @@ def require_base(keepers: Keepers, base: RunStore, parts: Iterable[str]) -> None
 
     `MovedError` if it is at other hosts, `HostLostError` if it is on its way there, or lost.
     """
-    whole = (record.digest for record in base.layer_records())
-    if _sum(parts) == _sum(whole):
+    whole = sum_lanes(lanes_in(record.digest) for record in base.layer_records())
+    if sum_lanes(map(lanes_in, parts)) == whole:
         return
     there, here = Keepers.of(base, keepers.pool).range_map, keepers.range_map
     if [there.hosts[owner] for owner in there.owners] != [here.hosts[owner] for owner in here.owners]:
         raise MovedError(there)
     raise HostLostError(f"some layers of run {base.directory.name} are at no host")
-
-
-def _sum(digests: Iterable[str]) -> tuple[int, int]:
-    return reduce(add_lanes, map(lanes_in, digests), NOTHING)

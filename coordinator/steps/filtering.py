@@ -22,7 +22,7 @@ from hakoiri.puzzles.keys.order import difference, sort_keys
 from hakoiri.storage.layers.bitmap import Words
 from hakoiri.storage.layers.readers import Layer, LayerUnion, Source, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import SourceSample, between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
@@ -66,18 +66,10 @@ class StoredRun(LayerUnion):
         return difference(keys, others)
 
 
-def stored_run(store: RunStore) -> StoredRun:
-    """All configurations of a finished run."""
-    return _of_layers(store, store.layer_records())
-
-
-def layers_with_goals(store: RunStore) -> StoredRun:
-    """Those of its layers that hold goals."""
-    return _of_layers(store, [record for record in store.layer_records() if record.goals])
-
-
-def _of_layers(store: RunStore, records: list[LayerRecord]) -> StoredRun:
-    return StoredRun([StoredLayer(store, record.depth, record.size) for record in records if record.size])
+def stored_run(store: RunStore, with_goals: bool = False) -> StoredRun:
+    """Return all configurations of a finished run, or those in layers with goals."""
+    records = [record for record in store.layer_records() if (record.goals if with_goals else record.size)]
+    return StoredRun([StoredLayer(store, record.depth, record.size) for record in records])
 
 
 class FilterStep(LayerStep):
@@ -141,9 +133,10 @@ class FilterStep(LayerStep):
         self._ranges.begin_at(self._at or 0 if passed else 0)
 
         def keys() -> Iterator[_Piece]:
-            for piece in self._pieces_to_filter():
-                given.append(piece)
-                yield piece
+            for _, low, high in self._ranges.pieces(lambda: self._checkpoint_is_due):
+                batches, unwanted = self._source.between(low, high), between(self._unwanted, low, high)
+                given.append(_Piece(self._layout, batches, unwanted))
+                yield given[-1]
 
         context, shared = self._context, [self._partition.table, *self._targets(part)]
         if context.remote_workers and context.budget.distributes(self._source.size):
@@ -158,10 +151,6 @@ class FilterStep(LayerStep):
             self._ranges.take(found, ends)
             self._at = self._ranges.end
             yield given[number].size
-
-    def _pieces_to_filter(self) -> Iterator["_Piece"]:
-        for _, low, high in self._ranges.pieces(lambda: self._checkpoint_is_due):
-            yield _Piece(self._layout, self._source.between(low, high), between(self._unwanted, low, high))
 
     @property
     def _unwanted(self) -> list[Layer]:

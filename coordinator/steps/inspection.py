@@ -56,7 +56,9 @@ def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> 
     looked_at = range(min(_DECODED, len(chosen)))
     if puzzle.has_kernel:
         looked_at = range(place := depth % len(chosen), place + 1)
-        _check_rules(puzzle, key_at(keys, chosen[place]), moves[place])
+        key = key_at(keys, chosen[place])
+        if said := disagreement(puzzle, key, moves[place], puzzle.successors(key)):
+            raise PuzzleError(said)
     for place in looked_at:
         if len(moves[place]):
             _check_key(puzzle, key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place])))
@@ -68,11 +70,6 @@ def _chosen(count: int, depth: Depth) -> Array:
     """The places of the keys that are looked at: evenly spread, and elsewhere in each layer."""
     tried = min(_TRIED, count)
     return ((np.arange(tried) + depth * _GOLDEN % 1) * (count / max(1, tried))).astype(np.int64)
-
-
-def _check_rules(puzzle: Puzzle, key: Key, successors: Keys) -> None:
-    if said := disagreement(puzzle, key, successors, puzzle.successors(key)):
-        raise PuzzleError(said)
 
 
 def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:

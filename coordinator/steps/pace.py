@@ -51,7 +51,7 @@ class Pace:
 
     def expanding_left(self, done: int, total: int) -> float | None:
         """Seconds that the layer takes yet, merging included, when `done` of `total` configurations are expanded."""
-        left = self._half_left(done, total)
+        left = self.merging_left(done, total)
         if left is None or self._merging is None:
             return None
         whole = (self._clock() - self._began + left) * total / (total - self._done_before)
@@ -59,9 +59,6 @@ class Pace:
 
     def merging_left(self, done: int, total: int) -> float | None:
         """Seconds that the layer takes yet when `done` of `total` ranges are merged."""
-        return self._half_left(done, total)
-
-    def _half_left(self, done: int, total: int) -> float | None:
         elapsed = self._clock() - self._began
         if elapsed < _LEAST_SECONDS or done <= self._done_before:
             return None

@@ -23,7 +23,7 @@ from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import is_increasing, sort_keys
 from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.digest import NOTHING, add_lanes
+from hakoiri.storage.layers.digest import sum_lanes
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import subtrees
@@ -213,9 +213,7 @@ class TreeSearch:
 
     def _finish(self, cutting: subtrees.Cutting) -> None:
         records = [self._records[chunk] for chunk in range(cutting.chunks)]
-        lanes = NOTHING
-        for record in records:
-            lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+        lanes = sum_lanes(record.lanes for record in records)
         found = self._found
         # A repaired run may already have its solutions in their layer.
         if self._puzzle.keeps and found.orbits and self._state.depth == cutting.depth:

@@ -15,7 +15,7 @@ from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
 from hakoiri.puzzles.keys.layout import Keys, ints
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
+from hakoiri.storage.layers.digest import lanes_of, sum_lanes
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import subtrees
 
@@ -92,9 +92,7 @@ class TreeVerifier(Check):
         if state.status == "complete":
             if len(records) != cutting.chunks:
                 self.report.fault(f"{len(records)} of {cutting.chunks} chunks of a complete run are stored")
-            lanes = NOTHING
-            for record in records.values():
-                lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+            lanes = sum_lanes(record.lanes for record in records.values())
             if state.digest != tree_digest(sums[0], sums[1], sums[2], lanes):
                 self.report.fault("the digest of the run does not match its chunks")
         return len(self.report.faults) == before
@@ -139,9 +137,7 @@ class TreeVerifier(Check):
         if self.store.state.status == "complete":
             if orbits := TreeFigures.of(self.store.state).orbits:
                 keys = self.store.layer(cutting.depth + 1)
-                lanes = NOTHING
-                for record in records.values():
-                    lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+                lanes = sum_lanes(record.lanes for record in records.values())
                 if lanes_of(keys) != lanes or len(keys) != orbits:
                     self.report.fault(f"layer {cutting.depth + 1} differs from the solutions of the chunks")
                 self._check_each(keys)
@@ -151,7 +147,7 @@ class TreeVerifier(Check):
             subtrees.require_found(self.store, record)
             blocks = list(self.store.blocks(chunk, database=FOUND))
             keys = np.concatenate(blocks) if blocks else self.puzzle.layout.empty(0)
-            if lanes_of(keys) != (record.lane_0, record.lane_1) or len(keys) != record.orbits:
+            if lanes_of(keys) != record.lanes or len(keys) != record.orbits:
                 self.report.fault(f"chunk {chunk}: the stored solutions do not match its record")
             self._check_each(keys)
 

@@ -88,12 +88,8 @@ class _ShortHelp:
         for param in params:
             if isinstance(param, TyperArgument):
                 param.type = copy(param.type)
-                param.type.get_metavar = _no_type  # type: ignore[method-assign]
+                param.type.get_metavar = lambda *_, **_named: ""  # type: ignore[method-assign]
         return params
-
-
-def _no_type(param: Any, ctx: Any) -> str:
-    return ""
 
 
 class Command(_ShortHelp, TyperCommand):

@@ -30,19 +30,16 @@ def puzzles_beginning(incomplete: str) -> list[str]:
     from hakoiri.puzzles.registry import PUZZLES
     from hakoiri.puzzles.user.outline import classes_in
 
-    folder = Path(_whole(incomplete)).parent
+    word = _whole(incomplete).partition(":")[0]
+    folder = Path(word).parent
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
-    own = (f"{file}:{name}" for file in files if _fits(file, _whole(incomplete)) for name in classes_in(file))
+    own = (f"{file}:{name}" for file in files if str(file).startswith(word) for name in classes_in(file))
     return _offered([*PUZZLES, *own], incomplete)
 
 
 def _whole(incomplete: str) -> str:
     """Return the completed word, with the part that bash has split off."""
     return os.environ.get(_BEFORE, "") + incomplete
-
-
-def _fits(file: Path, incomplete: str) -> bool:
-    return str(file).startswith(incomplete.partition(":")[0])
 
 
 def options_beginning(incomplete: str) -> list[str]:

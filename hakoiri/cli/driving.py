@@ -113,7 +113,7 @@ def start_run(
 
     If a complete run has done the same, print a note, or with `reuse` take that run.
     """
-    from hakoiri.coordinator.runs.catalogue import data_directory, finished_twin
+    from hakoiri.coordinator.runs.catalogue import data_directory, last_twin
     from hakoiri.coordinator.runs.create import make_planned, plan_run
     from hakoiri.coordinator.runs.kinds import kind_of
 
@@ -122,7 +122,7 @@ def start_run(
     again, where = kind is not None and kind_of(kind).named_by_plan, data_directory(work.data)
     resources = work.resources
     manifest = plan_run(where, asked.spec, kind, asked.plan, resources, name)
-    twin = None if again else finished_twin(where, manifest)
+    twin = None if again else last_twin(where, manifest, "complete")
     if twin is not None:
         if reuse:
             drive_and_report(where / twin, resources, work.json, work.data, wide=wide)

@@ -13,22 +13,24 @@ if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.coordinator.session.resources import Resources
 
-ChunkOption = Annotated[int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted")]
+ChunkOption = Annotated[
+    int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted to the work")
+]
 FarmFromOption = Annotated[
     int | None,
-    option("--farm-from", "N", "Split layers of N or more configurations into chunks.", min=0,
-           usual="50000, or more than one chunk"),
+    option("--farm-from", "N", "Compute layers of N or more configurations in chunks.", min=0,
+           usual="50000; with --chunk, more than a chunk"),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
     option("--deadline", "SECONDS",
-           "With --redis: after this time without an answer, give a chunk to a second worker too.", min=0.1,
+           "With --redis: if a chunk takes longer than this, send it to a second worker too.", min=0.1,
            usual="60; deals 900"),
 ]  # fmt: skip
 AuditOption = Annotated[
     float | None,
     option("--audit", "SHARE",
-           "With --redis: compute this share of the workers' chunks again here and compare, e.g. 0.1%.",
+           "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.",
            parser=shared.parse_share, usual="none"),
 ]  # fmt: skip
 

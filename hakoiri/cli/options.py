@@ -196,16 +196,21 @@ DataOption = Annotated[
 ]  # fmt: skip
 WideOption = Annotated[bool, flag("--wide", "Print digests in full on narrow terminals too.")]
 JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, everything else on stderr.")]
-RedisOption = Annotated[str | None, option("--redis", "URL", "Redis server of the RQ workers.", usual="$HAKOIRI_REDIS")]
+RedisOption = Annotated[str | None, option("--redis", "URL", "Redis server of the workers.", usual="$HAKOIRI_REDIS")]
 HostsOption = Annotated[
     int | None,
     option("--hosts", "N|all|none", "With --redis: let N hosts keep the run (worker --store).", parser=parse_hosts,
-           usual="all, once they have twice the threads of this process"),
+           usual="all, if they have twice the threads of this process"),
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
     option(
-        "--copies", "1|2", "Number of hosts that keep each part. 2 survive the loss of a disk.", min=1, max=2, usual="1"
+        "--copies",
+        "1|2",
+        "Hosts that keep each part; with 2, the loss of a disk loses nothing.",
+        min=1,
+        max=2,
+        usual="1",
     ),
 ]
 PuzzleOptions = Annotated[
@@ -232,7 +237,7 @@ FromOption = Annotated[
         "--from",
         "CONF|FILE",
         "Start here: rows joined by '/', 0x..., a text file, - for stdin, or a classic.",
-        usual="usual",
+        usual="the puzzle's",
     ),
 ]
 GoalOption = Annotated[

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.export.extras import needing
 from hakoiri.export.stream import Stream
+from hakoiri.export.tables import needing
 from hakoiri.export.trees import solutions
 from hakoiri.opened import OpenRun
 from hakoiri.puzzles.capabilities import Placements

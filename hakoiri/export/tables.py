@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.export.extras import needing
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.stream import Stream
 from hakoiri.puzzles.keys.layout import Keys, Layout
 
 _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Turn a failed import into an `UnanswerableError` that names the extra with which the library is installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise UnanswerableError(f"{what} needs {error.name}: pip install 'hakoiri[{extra}]'") from None
 
 
 def rows_to_csv(stream: Stream, target: Path) -> int:

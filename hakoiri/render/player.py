@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.export.files import export_run
 from hakoiri.opened import OpenRun
 from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.render.html import page, script
 from hakoiri.render.pictures.sheet import titled
@@ -162,7 +161,7 @@ class _PackedTable:
     def _add_moves(self, here: int, key: Key, moves: list[dict[str, Any]]) -> None:
         """Add the moves of a configuration, those that lead nearest to a goal first."""
         targets = [int(move.pop("key"), 16) for move in moves]
-        places = self._places(self._run.puzzle.keys(targets))
+        places = lower_bounds(self._table.keys, self._run.puzzle.keys(targets))
         far = len(self._table.keys)
         goals = [far if goal < 0 else goal for goal in self._table.goals[places].tolist()]
         for _, place, target, move in sorted(
@@ -171,9 +170,6 @@ class _PackedTable:
             words = self._run.puzzle.describe_move(key, target)
             self._numbers["move"].append(self._moves.number({"move": words} | move))
             self._numbers["target"].append(place - here)
-
-    def _places(self, keys: Keys) -> NDArray[np.int64]:
-        return lower_bounds(self._table.keys, keys)
 
     def text(self) -> str:
         """Return the table, compressed, in Base64."""

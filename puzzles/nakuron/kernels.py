@@ -233,15 +233,6 @@ def field_of(board: Board) -> Words:
     return _planes(np.where(cells == int(WALL), 0, cells).astype(np.uint8))
 
 
-def rows_of(field: Words, board: Board) -> tuple[str, ...]:
-    """The rows of a field on the walls of a board."""
-    size = field.shape[1]
-    bits = np.unpackbits(field.astype("<u8").view(np.uint8).reshape(PLANES, size, -1), axis=2, bitorder="little")
-    cells = sum(bits[plane, :, :size] << plane for plane in range(PLANES))
-    cells = np.where(_cells(board.rows) == int(WALL), int(WALL), cells)
-    return tuple("".join(map(str, row)) for row in cells.tolist())
-
-
 def _cells(rows: Sequence[str]) -> Cells:
     return np.array([[int(cell) for cell in row] for row in rows], dtype=np.uint8)
 

@@ -47,7 +47,7 @@ class _Stacks(Numbered, Sized):
     def prepare(self, start: str | None) -> None:
         self.n = int(self.parameters["n"])
         self.most_successors = self.n + 1 - self.least
-        self.number(self._count())
+        self.number(factorial(self.n) << (self.n if self.least == 1 else 0))
         self._tables = tables_of(self.n)
 
     @abstractmethod
@@ -57,10 +57,6 @@ class _Stacks(Numbered, Sized):
     @abstractmethod
     def pack(self, stack: Stack) -> Key:
         """The key of a stack."""
-
-    @abstractmethod
-    def _count(self) -> int:
-        """Return the number of stacks."""
 
     @abstractmethod
     def _turned(self, upper: Stack) -> Stack:
@@ -119,9 +115,6 @@ class Pancakes(_Stacks):
     def pack(self, stack: Stack) -> Key:
         return number_of(stack)
 
-    def _count(self) -> int:
-        return factorial(self.n)
-
     def _turned(self, upper: Stack) -> Stack:
         return upper[::-1]
 
@@ -150,9 +143,6 @@ class BurntPancakes(_Stacks):
     def pack(self, stack: Stack) -> Key:
         sides = sum(1 << place for place, size in enumerate(stack) if size < 0)
         return number_of([abs(size) for size in stack]) << self.n | sides
-
-    def _count(self) -> int:
-        return factorial(self.n) << self.n
 
     def _turned(self, upper: Stack) -> Stack:
         return [-size for size in reversed(upper)]

@@ -1,7 +1,7 @@
 """Colours that can be told apart, also with colour blindness."""
 
 import colorsys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 
 from hakoiri.puzzles.pictures.shapes import INK
@@ -54,17 +54,6 @@ def luminance(colour: str) -> float:
     """Return the luminance of a colour, 0 to 1."""
     linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour))
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def apart(names: Iterable[str], neighbours: Mapping[str, set[str]]) -> dict[str, str]:
-    """A colour for each name, none that a neighbour has; all different while the chosen colours last."""
-    numbers: dict[str, int] = {}
-    for place, name in enumerate(names):
-        taken = {numbers[other] for other in neighbours.get(name, ()) if other in numbers}
-        first = place % len(DISTINCT)
-        order = [*range(first, len(DISTINCT)), *range(first), *range(len(DISTINCT), len(DISTINCT) + len(taken) + 1)]
-        numbers[name] = next(number for number in order if number not in taken)
-    return {name: distinct(number) for name, number in numbers.items()}
 
 
 def _parts(colour: str) -> tuple[float, ...]:

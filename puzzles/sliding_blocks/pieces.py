@@ -115,7 +115,7 @@ class PieceSet:
         """The piece with this letter that covers these cells; `ConfigurationError` if the board has none such."""
         kind = self.kind_of(cells, letter)
         if kind == NO_KIND:
-            shape, others = self.shape_name(cells), sorted(self.letters)
+            shape, others = shape_name(shape_of(cells, self.columns)), sorted(self.letters)
             if letter in self.letters:
                 raise ConfigurationError(f"piece {letter} is distinct, and its shape is not {shape}")
             besides = f", apart from the distinct pieces {','.join(others)}" if others else ""
@@ -127,9 +127,6 @@ class PieceSet:
 
     def cells(self, piece: PlacedPiece) -> Cells:
         return self._cells[piece]
-
-    def shape_name(self, cells: Cells) -> str:
-        return shape_name(shape_of(cells, self.columns))
 
     def amount(self, kind: int) -> str:
         """Return the number of pieces of a kind, in words."""

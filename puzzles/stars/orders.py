@@ -44,10 +44,6 @@ class Step(NamedTuple):
         """The number of numbers that it places."""
         return 1 if self.forced == NONE else 2
 
-    def row(self) -> list[int]:
-        """For the kernel, in the order of the fields."""
-        return [self.chosen, self.forced, *self.on_line, self.above, *self.open_line, self.fixed]
-
 
 Steps = list[Step]
 
@@ -59,7 +55,11 @@ def ring_orders(star: Star) -> list[Steps]:
 
 def table(orders: list[Steps]) -> NDArray[np.int64]:
     """The orders for the kernel, shape (orders, steps, 9)."""
-    return np.array([[step.row() for step in steps] for steps in orders], dtype=np.int64)
+    rows = [
+        [(step.chosen, step.forced, *step.on_line, step.above, *step.open_line, step.fixed) for step in steps]
+        for steps in orders
+    ]
+    return np.array(rows, dtype=np.int64)
 
 
 class _Ring:
@@ -86,7 +86,7 @@ def _from_tip(star: Star) -> Steps:
         Step(crossing(-1), above=crossing(0)),
         Step(crossing(-2), tip(-2), (tip(0), crossing(-1), NONE)),
         Step(tip(1), tip(-1), (crossing(-1), crossing(0), NONE)),
-        *_around(ring, first=-2, last=0),
+        *_around(ring, first=-2),
     ]
 
 
@@ -100,17 +100,17 @@ def _from_crossing(star: Star) -> Steps:
         Step(crossing(1), tip(2), (tip(0), crossing(0), NONE)),
         Step(tip(1), above=tip(0)),
         Step(crossing(-1), tip(-1), (tip(1), crossing(0), NONE)),
-        *_around(ring, first=-1, last=0),
+        *_around(ring, first=-1),
     ]
 
 
-def _around(ring: _Ring, first: int, last: int) -> Steps:
-    """The rest, when the lines `first` to `last` are done.
+def _around(ring: _Ring, first: int) -> Steps:
+    """The rest, when the lines `first` to 0 are done.
 
     When two lines are left only the crossing of both is free: it completes one of them. The other is right then,
     because all numbers together, counted twice, are n times the sum of a line.
     """
-    steps = []
+    steps, last = [], 0
     tip, crossing = ring.tip, ring.crossing
     while last - first + 1 < ring.tips - 2:
         last += 1

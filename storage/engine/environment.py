@@ -1,4 +1,4 @@
-"""The LMDB environment of one run, and checks whether a data directory can be written.
+"""The LMDB environment of one run.
 
 There is one writer and one huge sparse map that is never resized. `sync` is on; `writemap` is off, because it kills by
 SIGBUS on a full disk. Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a
@@ -7,8 +7,6 @@ LMDB maps its lock file for writing in any case, so the file is filled before LM
 """
 
 import os
-import shutil
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,21 +17,12 @@ from typing import TypeVar
 
 import lmdb
 
-from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.inside import descriptor, require_files
 from hakoiri.storage.engine.page_format import PageError
 from hakoiri.storage.engine.pages import DataFile, Snapshot
-from hakoiri.storage.engine.translation import disk_full, taken_over, translated
-from hakoiri.storage.errors import AddressSpaceError, NotWritableError, StorageError
+from hakoiri.storage.engine.translation import taken_over, translated
+from hakoiri.storage.errors import AddressSpaceError, StorageError
 from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES
-
-#: Network file systems, on which LMDB's locks and memory map are unsafe.
-_NETWORK = {
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs",
-    "gpfs", "beegfs", "dvs", "wekafs",
-}  # fmt: skip
-#: Free bytes required beyond a commit, so that the state of an interrupted run can still be written.
-RESERVE_BYTES = 1 << 20
 
 #: The size of LMDB's lock file for its usual 126 readers: 64 bytes each, and twice that for its header.
 _LOCK_BYTES = 128 * 64
@@ -42,7 +31,6 @@ _TRIES = 1000
 #: LMDB reads every value that it deletes or replaces, and the kernel maps 64 KiB around each: the environment is opened
 #: anew after so many. Small values share their pages.
 _MOST_REPLACED, _SMALL_BYTES = 128, 4096
-
 
 #: Database, name and value.
 Entry = tuple[bytes, bytes, bytes]
@@ -281,31 +269,3 @@ def _fill_lock_file(directory: Path) -> None:
             raise
     finally:
         os.close(lock_file)
-
-
-def refuse_network_file_system(directory: Path) -> None:
-    """Raise `NotWritableError` if `directory` is on a network file system, where LMDB is unsafe."""
-    import psutil
-
-    resolved = directory.resolve()
-    mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
-    for parent in (resolved, *resolved.parents):
-        if parent in mounts:
-            if mounts[parent].lower() in _NETWORK:
-                text = f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data"
-                raise NotWritableError(text, Hint("change", "data"))
-            return
-
-
-def require_free(directory: Path, needed: int) -> None:
-    """Raise `DiskFullError` unless `needed` bytes and the reserve are free on the run's disk."""
-    if shutil.disk_usage(directory).free < needed + RESERVE_BYTES:
-        raise disk_full(directory)
-
-
-def require_writable(data: Path) -> None:
-    """Make the data directory if it does not exist; raise `NotWritableError` if it cannot be written."""
-    with translated(data / "-"):
-        data.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=data):
-            pass

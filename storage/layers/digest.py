@@ -11,6 +11,7 @@ word is added to the result for the words before it.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,11 @@ def mixed(keys: Keys, seed: int) -> NDArray[np.uint64]:
 def add_lanes(one: Lanes, other: Lanes) -> Lanes:
     """Return the lanes of the union of two disjoint sets."""
     return (one[0] + other[0]) % (1 << 64), (one[1] + other[1]) % (1 << 64)
+
+
+def sum_lanes(parts: Iterable[Lanes]) -> Lanes:
+    """Return the lanes of the union of disjoint sets."""
+    return reduce(add_lanes, parts, NOTHING)
 
 
 def digest_text(lanes: Lanes) -> str:

@@ -101,7 +101,8 @@ class StoredLayer:
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         parts, count = list[Keys](), 0
-        for block in self._blocks():
+        reads = (self._read(number, number + _AT_ONCE) for number in range(0, len(self._firsts), _AT_ONCE))
+        for block in chain.from_iterable(reads):
             if begin >= block.size:
                 begin -= block.size
                 continue
@@ -115,10 +116,6 @@ class StoredLayer:
                 count %= size
         if count:
             yield np.concatenate(parts)
-
-    def _blocks(self) -> Iterator[Block]:
-        for number in range(0, len(self._firsts), _AT_ONCE):
-            yield from self._read(number, number + _AT_ONCE)
 
     def _read(self, begin: int, end: int) -> list[Block]:
         return self._store.coded(self._number, self._firsts[begin:end], self._database)

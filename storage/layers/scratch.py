@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.storage.engine.environment import require_free
+from hakoiri.storage.engine.disk import require_free
 from hakoiri.storage.engine.inside import is_folder
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DiskFullError
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.ledger import begin_books
+from hakoiri.storage.ledger.creating import begin_books
 from hakoiri.storage.ledger.lock import RunLock, holder_of
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import SCRATCH_PREFIX

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Layout
-from hakoiri.storage.engine.environment import require_free
+from hakoiri.storage.engine.disk import require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.inside import make_folder, names_inside, open_inside, remove_folder, remove_inside
 from hakoiri.storage.engine.translation import translated

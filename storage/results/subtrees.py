@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.digest import Lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Depth, known_fields
@@ -57,7 +58,11 @@ class ChunkRecord:
     @property
     def result(self) -> tuple[int, ...]:
         """The fields that every computation of the chunk must reproduce."""
-        return self.solutions, self.orbits, self.classes, self.nodes, self.lane_0, self.lane_1
+        return self.solutions, self.orbits, self.classes, self.nodes, *self.lanes
+
+    @property
+    def lanes(self) -> Lanes:
+        return self.lane_0, self.lane_1
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ChunkRecord":

@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from hakoiri.coordinator.graphs import census, distances
+from hakoiri.coordinator.graphs.census import check_wanted, wanted_of
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -29,7 +30,6 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.spaces.joining import HomeJoining
-from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
 from hakoiri.puzzles.keys.order import lower_bounds

@@ -12,7 +12,7 @@ from hakoiri.storage.errors import DiskFullError, PoisonedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger import commits
 from hakoiri.storage.ledger.commits import CommitThread
-from hakoiri.storage.ledger.ledger import create_run
+from hakoiri.storage.ledger.creating import create_run
 from hakoiri.storage.names import META
 from tests.support.stores import manifest
 

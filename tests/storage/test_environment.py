@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.errors import NotWritableError
 
 

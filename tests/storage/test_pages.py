@@ -29,7 +29,7 @@ from hakoiri.storage.engine.pages import DataFile, Snapshot
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.ledger import create_run
+from hakoiri.storage.ledger.creating import create_run
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
 from tests.storage.large_files import Blocks, add_blocks

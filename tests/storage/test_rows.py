@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BEAM, DATABASES, ROWS
 from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
 from tests.support.stores import manifest

@@ -42,7 +42,8 @@ from hakoiri.storage.errors import (
 from hakoiri.storage.layers.audit import check_layer, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger import lock
-from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger.creating import create_run
+from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, holder_of, making
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State
 from hakoiri.storage.ledger.records import pack_record, seal

@@ -22,7 +22,7 @@ from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, count_of, is_sound, join_blocks, join_coded
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in, lanes_of
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.ledger import begin_books
+from hakoiri.storage.ledger.creating import begin_books
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Manifest, State
 from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 from hakoiri.worker.errors import PayloadError

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
-from hakoiri.storage.engine.environment import refuse_network_file_system, require_writable
+from hakoiri.storage.engine.disk import refuse_network_file_system, require_writable
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.errors import RunHeldError, StorageError
 from hakoiri.storage.ledger.lock import RunLock

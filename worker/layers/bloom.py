@@ -30,7 +30,8 @@ def _places(keys: Keys, index: int, bits: np.uint64) -> tuple[np.uint64, np.uint
 
 
 @jit
-def _add(words: Words, keys: Keys) -> None:
+def add(words: Words, keys: Keys) -> None:
+    """Add some keys to a filter."""
     bits = np.uint64(len(words)) << np.uint64(6)
     for index in range(len(keys)):
         one, other = _places(keys, index, bits)
@@ -52,11 +53,6 @@ def empty_filter(keys: int, most_bytes: int) -> Words:
     """Return a filter for so many keys, within `most_bytes`."""
     size = min(keys * _BYTES_EACH, most_bytes, 1 << 29)
     return np.zeros(max(1, size * 8 // WORD_BITS - 1), dtype=np.uint64)
-
-
-def add(words: Words, keys: Keys) -> None:
-    """Add some keys to a filter."""
-    _add(words, keys)
 
 
 def may_hold(words: Words, keys: Keys) -> Mask:

@@ -51,14 +51,14 @@ class SeenBoards:
 
     def _make_room(self) -> None:
         if len(self._figures) < self._most:
-            self._rebuild(2 * len(self._figures), *self._held())
+            self._rebuild(2 * len(self._figures), *self.arrays())
             return
-        taken = self._held()[1][:, 1]
+        taken = self.arrays()[1][:, 1]
         self.forget(int(np.median(taken)) + 1)
 
     def forget(self, least: int) -> None:
         """Drop the boards with less than this taken off the reserve."""
-        digests, figures = self._held()
+        digests, figures = self.arrays()
         kept = figures[:, 1] >= least
         self._rebuild(len(self._figures), digests[kept], figures[kept])
 
@@ -66,13 +66,10 @@ class SeenBoards:
         self._clear(slots)
         _, self._count = _insert(self._digests, self._figures, digests, figures, np.empty(len(digests), dtype=np.int64))
 
-    def _held(self) -> tuple[Words, Figures32]:
-        used = self._figures[:, 1] != _EMPTY
-        return self._digests[used], self._figures[used]
-
     def arrays(self) -> tuple[Words, Figures32]:
         """Return digests and figures of all boards, from which another process can continue."""
-        return self._held()
+        used = self._figures[:, 1] != _EMPTY
+        return self._digests[used], self._figures[used]
 
     def take_over(self, digests: Words, figures: Figures32) -> None:
         """Replace the contents by the result of `arrays`."""

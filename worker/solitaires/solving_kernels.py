@@ -25,7 +25,7 @@ _HOLE_BITS = 6
 
 
 @jit
-def _goal_kind(place: Places, columns: int) -> int:
+def goal_kind(place: Places, columns: int) -> int:
     """Return 0 for no goal, 1 for suits in order in any rows, 2 if each suit is in the row of its number."""
     suit_size = columns - 1
     kind = 2
@@ -53,7 +53,7 @@ def _last_column(columns: int) -> np.uint64:
 @jit
 def _note_goal(place: Places, columns: int, any_order: bool, index: int, moves: int, count: int, goals: Goals) -> None:
     """Record a goal that is the first of its kind; without `any_order` only the fixed one is a goal at all."""
-    kind = _goal_kind(place, columns)
+    kind = goal_kind(place, columns)
     for number in range(2):
         counts = kind == 2 or (kind == 1 and any_order and number == 0)
         if counts and goals[number, 0] == _NONE:

@@ -16,6 +16,7 @@ from hakoiri.puzzles.keys.splitmix import random_below, random_words
 from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
 from hakoiri.worker.deals.solving import Goal, SolveResult
+from hakoiri.worker.solitaires.solving_kernels import goal_kind
 
 #: Walks per estimate.
 _WALKS = 100_000
@@ -39,13 +40,6 @@ def solve_tree(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> SolveRe
 
 
 @jit
-def _is_goal(place: Places, columns: int) -> bool:
-    """Return whether each suit is in order in its row."""
-    rows = np.arange(SUITS) * columns
-    return bool(np.all(place.reshape(SUITS, columns - 1) == rows[:, None] + np.arange(columns - 1)))
-
-
-@jit
 def _search(place: Places, columns: int, cap: int, best_steps: Steps) -> tuple[int, int, int, int, bool]:
     """Return (positions generated, depth, moves of the shortest solution met or -1, positions by then, complete).
 
@@ -56,7 +50,7 @@ def _search(place: Places, columns: int, cap: int, best_steps: Steps) -> tuple[i
     done = np.empty_like(best_steps)
     tried = np.zeros(len(best_steps), dtype=np.int64)
     count, level, deepest, best, best_at = 1, 0, 0, -1, 0
-    if _is_goal(place, columns):
+    if goal_kind(place, columns) == 2:
         best, best_at = 0, 1
     while level >= 0:
         blanks = lay_out(place, columns, cells)
@@ -75,7 +69,7 @@ def _search(place: Places, columns: int, cap: int, best_steps: Steps) -> tuple[i
         tried[level] = 0
         count += 1
         deepest = max(deepest, level)
-        if (best < 0 or level < best) and _is_goal(place, columns):
+        if (best < 0 or level < best) and goal_kind(place, columns) == 2:
             best, best_at = level, count
             best_steps[:level] = done[:level]
     return count, deepest, best, best_at, True

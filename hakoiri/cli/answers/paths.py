@@ -151,10 +151,10 @@ def _print_path(run: "Run", found: "ShortestPath") -> None:
 
 
 def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
-    from hakoiri.render.pictures.files import write_moves
+    from hakoiri.render.pictures.files import film_of, write_film
     from hakoiri.render.pictures.sheet import titled
 
-    write_moves(titled(run.puzzle), lambda: run.puzzle.pictures(found.keys), found.moves, target)
+    write_film(film_of(titled(run.puzzle), lambda: run.puzzle.pictures(found.keys), found.moves), target)
     stderr().print(Text(f"written to {target}"))
 
 

@@ -18,7 +18,7 @@ GameArgument = Annotated[str, shared.puzzle_argument("Only nakuron.")]
 def optimise(
     puzzle: Annotated[str, shared.puzzle_argument("nakuron, or FILE.py:NAME for your own with moves that score.")],
     options: shared.PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "FILE", "File of the board.", usual="usual")] = None,
+    start: Annotated[str | None, option("--from", "FILE", "File of the board.", usual="the puzzle's")] = None,
     time: Annotated[
         float, option("--time", "TIME", "Time for this call: 5m, 90s or 1h.", parser=shared.parse_time)
     ] = "5m",  # type: ignore[assignment]

@@ -127,7 +127,7 @@ def _replay_play(start: str, sequence: str, steps: bool, film: Path | None, json
 
 
 def _write_film(title: str, pictures: "Callable[[], Iterable[Picture]]", moves: list[str], target: Path) -> None:
-    from hakoiri.render.pictures.files import write_moves
+    from hakoiri.render.pictures.files import film_of, write_film
 
-    write_moves(title, pictures, moves, target)
+    write_film(film_of(title, pictures, moves), target)
     stderr().print(Text(f"written to {target}"))

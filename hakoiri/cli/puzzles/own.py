@@ -50,7 +50,7 @@ def new(
 def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
-    start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="usual")] = None,
+    start: Annotated[str | None, option("--from", "CONF|FILE", "Start the check here.", usual="the puzzle's")] = None,
     json: JsonOption = False,
 ) -> None:
     """Check a puzzle of yours on some of its configurations.

@@ -16,10 +16,10 @@ def collect(
     name: RunArgument, redis: RedisOption = None, puzzle: OwnFileOption = None, data: DataOption = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Bring a run home from the hosts that keep it.
+    """Copy a run from the hosts that keep it to this machine.
 
-    Also brings home the goal distances of the run. Checks each layer by its digest. Afterwards the hosts have deleted
-    their parts, and no answer needs them.
+    Copies the layers, the components and the goal distances of the run, and checks each layer by its digest. Then the
+    hosts delete their parts.
     """
     from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, find_run, keepers_of
@@ -27,13 +27,13 @@ def collect(
 
     directory = find_run(data_directory(data), name)
     admit(directory, puzzle)
-    with answering("; layers that are home stay, run the same command again to continue") as (control, progress):
+    with answering("; layers copied so far are kept, run the same command again to continue") as (control, progress):
         kept = [each for each in (directory, *belonging_to(directory)) if keepers_of(each)] or [directory]
         layers = {each.name: collect_run(each, required_redis(redis), control, progress) for each in kept}
     if json:
         print_json({"run": directory.name, "layers": layers.pop(directory.name, 0), "belonging": layers})
     for run, count in {} if json else layers.items():
-        stdout().print(Text(f"{counted(count, 'layers')} of {run} are home; no host keeps any of it"))
+        stdout().print(Text(f"copied {counted(count, 'layers')} of {run}; no host keeps any of it"))
 
 
 @command_line("drain host-a-dd71f1 --redis redis://127.0.0.1:6379/0")
@@ -43,7 +43,7 @@ def drain(
 ) -> None:  # fmt: skip
     """Move all that a host keeps to the other hosts.
 
-    Afterwards no run needs the host, until you start it again. If the host is away, the others use their copies ('run
+    Then no run needs the host, until you start it again. If the host is away, the others use their copies ('run
     --copies 2'). A run in progress moves its ranges before the next layer.
     """
     from hakoiri.admission import admit
@@ -53,7 +53,7 @@ def drain(
     url = required_redis(redis)
     kept = runs_kept_by(data_directory(data), host)
     leave_out(host, url, kept)
-    with answering("; ranges that have moved stay, run the same command again to continue") as (control, progress):
+    with answering("; ranges moved so far are kept, run the same command again to continue") as (control, progress):
         for directory in kept:
             admit(directory, puzzle)
             drain_run(directory, host, url, control, progress)

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.registry import PuzzleSpec
 
 WholeOption = Annotated[
-    bool, flag("--whole", "Take a census of the whole space: every configuration, component and diameter.")
+    bool, flag("--whole", "Search the whole space: every configuration, component and diameter (a census).")
 ]
 DiametersOption = Annotated[
     str | None,
     option("--diameters", "largest=K|below=N|none",
            "With --whole: measure only the K largest components, those below N configurations, or none.", usual="all"),
 ]  # fmt: skip
-UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the first layer that holds a goal.")]
+UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the layer of the nearest goal.")]
 LayersOption = Annotated[
-    int | None, option("--layers", "N", "Stop after layer N: configurations within N moves.", min=0)
+    int | None, option("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
 ]
 MergeMirrorsOption = Annotated[bool, flag("--merge-mirrors", "Count mirror images as one configuration.")]
-NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits, the puzzle")]
-ReuseOption = Annotated[bool, flag("--reuse", "Use a complete run that did the same, if there is one.")]
+NameOption = Annotated[str | None, option("--name", "NAME", "Name of the run.", usual="six digits and the puzzle")]
+ReuseOption = Annotated[bool, flag("--reuse", "Use a complete run with the same parameters, if there is one.")]
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Wanted:
 @command_line("run klotski --whole")
 def run(
     wanted: Wanted, search: LayersHere, wide: shared.WideOption = False,
-    dry_run: Annotated[bool, flag("--dry-run", "Create nothing; print the size, memory, disk and time of the run.")]
+    dry_run: Annotated[bool, flag("--dry-run", "Create no run; print its size, memory, disk and time.")]
     = False,
 ) -> None:  # fmt: skip
-    """Enumerate a puzzle in this process.
+    """Find every configuration of a puzzle, in this process.
 
     Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
     """

@@ -38,7 +38,7 @@ def coordinator(
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
     from hakoiri.render.progress import ProgressLine
-    from hakoiri.storage.engine.environment import require_writable
+    from hakoiri.storage.engine.disk import require_writable
     from hakoiri.worker.transport.connection import connect, without_password
 
     if threads and redis:
@@ -81,7 +81,7 @@ def health(
     """
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import data_directory
-    from hakoiri.storage.engine.environment import require_writable
+    from hakoiri.storage.engine.disk import require_writable
 
     # A container of workers has HAKOIRI_REDIS and no data directory.
     named = data is not None or os.environ.get("HAKOIRI_DATA")

@@ -49,7 +49,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[web]'") from error
     from hakoiri.coordinator.runs.catalogue import data_directory
-    from hakoiri.storage.engine.environment import require_writable
+    from hakoiri.storage.engine.disk import require_writable
 
     token, given = _token(token_file, no_token)
     if not _is_loopback(host) and (no_token or not given):

@@ -51,11 +51,6 @@ def write_film(film: Film, target: Path) -> None:
         write_file(target, film_page(film))
 
 
-def write_moves(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str], target: Path) -> None:
-    """Write the film of moves (`film_of`) to `target`."""
-    write_film(film_of(title, pictures, moves), target)
-
-
 def film_of(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str]) -> Film:
     """Return a film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves.
 

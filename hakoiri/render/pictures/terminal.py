@@ -1,6 +1,6 @@
 """Pictures on a terminal: characters on coloured background, small ones side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from rich.console import Console
@@ -107,7 +107,8 @@ def print_side_by_side(
 ) -> None:
     """Print configurations under their titles, as many per row as fit the console."""
     paint = _Paint(console, pictures)
-    boards = [list(_rows(text, picture)) for text, picture in zip(texts, pictures, strict=True)]
+    drawn = zip(texts, pictures, strict=True)
+    boards = [list(picture.rows or ([Span(row)] for row in text.split("/"))) for text, picture in drawn]
     width = 2 + max(*map(len, titles), *(_length(row) for board in boards for row in board))
     per_row = max(1, console.width // width)
     for begin in range(0, len(boards), per_row):
@@ -121,11 +122,6 @@ def print_side_by_side(
             row.rstrip()
             console.print(row)
         console.print()
-
-
-def _rows(text: str, picture: Picture) -> Iterator[Sequence[Span]]:
-    """Yield the rows of a picture on a terminal: its own, else those of its text."""
-    yield from picture.rows or ([Span(row)] for row in text.split("/"))
 
 
 def _length(spans: Sequence[Span]) -> int:

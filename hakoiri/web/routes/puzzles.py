@@ -10,6 +10,7 @@ from hakoiri.rows.puzzles import classic_rows, full_puzzle_row, puzzle_row, puzz
 from hakoiri.web.asking import named_puzzle
 
 router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
+_built_in = cache(puzzle_rows)
 
 
 @router.get("", summary="The puzzles and their options.")
@@ -25,8 +26,3 @@ def puzzles(request: Request) -> dict[str, Any]:
 def puzzle(request: Request, name: str) -> dict[str, Any]:
     """Return one puzzle, by its name in the list."""
     return full_puzzle_row(named_puzzle(request, name, {}))
-
-
-@cache
-def _built_in() -> list[dict[str, Any]]:
-    return puzzle_rows()
