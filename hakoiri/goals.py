@@ -113,7 +113,7 @@ class GoalAnswers(ComponentAnswers):
         raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
         images are merged, or without a way to a goal.
         """
-        key = self._origin(configuration)
+        key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
         space = self._solved_space(self._component_with_goals(key))
         return statistics(space, space.place(key), self.puzzle.render(key))
 
