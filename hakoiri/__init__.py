@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
     from hakoiri.puzzles.jit import jit
     from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from hakoiri.puzzles.keys.run_length import expand_runs
     from hakoiri.puzzles.options import Choice, Number, Text
     from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
-    from hakoiri.puzzles.run_length import expand_runs
     from hakoiri.puzzles.scored import Scored, ScoredMoves
     from hakoiri.storage.errors import (
         DamagedError,
@@ -160,7 +160,7 @@ _PLACES = {
     "hakoiri.puzzles.jit": ("jit",),
     "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
     "hakoiri.puzzles.options": ("Choice", "Number", "Text"),
-    "hakoiri.puzzles.run_length": ("expand_runs",),
+    "hakoiri.puzzles.keys.run_length": ("expand_runs",),
     "hakoiri.puzzles.scored": ("Scored", "ScoredMoves"),
     "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
     "hakoiri.storage.errors": (

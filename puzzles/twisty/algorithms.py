@@ -19,7 +19,7 @@ _GROUPS = "(R U)3, [R, U] or [R: U]"
 
 @dataclass
 class _Group:
-    """What is done in an open bracket: since its comma or colon, the `mark`, if it has one, and `before` that."""
+    """An open bracket, and the turns `done` in it: with a comma or colon as `mark`, those after it; others `before`."""
 
     bracket: str
     done: Turn
@@ -51,8 +51,6 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
     if len(groups) > 1:
         raise ConfigurationError(f"{groups[-1].bracket!r} is not closed; expected groups such as {_GROUPS}")
     return groups[0].done
-
-
 
 
 def _follow_bracket(mark: str, groups: list[_Group], unmoved: Turn, number: int) -> Turn:

@@ -43,9 +43,9 @@ _STILL = "DBL"
 class Cube2(Twisty):
     """Option `metric`: whether a half turn of a face is one move or two.
 
-    A start is the six faces U, R, F, D, L, B, with or without ``/`` between them, or in the colours W, R, G, Y, O, B of
-    these faces; the cube may lie in any way. Or it is an algorithm: turns of all six faces, ``x y z`` and ``Rw`` for
-    the whole cube, groups such as ``(R U R' U')3``, commutators ``[R, U]`` and conjugates ``[R: U]``.
+    A start is the six faces in this order: U, R, F, D, L, B. They need no ``/`` between them, may be in the colours W,
+    R, G, Y, O, B, and the cube may lie in any way. Algorithms are starts, too. They have turns of all six faces,
+    ``x y z`` and ``Rw`` for the whole cube, repeats ``(R U R' U')3``, commutators ``[R, U]`` and conjugates ``[R: U]``.
     """
 
     name = "cube2"

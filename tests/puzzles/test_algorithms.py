@@ -44,7 +44,7 @@ def spots() -> list[Spot]:
 
 @cache
 def ways(move: str) -> dict[Spot, Spot]:
-    """Where each sticker comes by one clockwise quarter turn: of a face, or of the whole cube (``x``, ``Uw``)."""
+    """The spots to which stickers come by one clockwise quarter turn: of a face, or of the cube (``x``, ``Uw``)."""
     axis = np.array(OUT[AXES.get(move, move[0])])
 
     def carried(way: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.run_length import expand_runs
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.run_length import expand_runs
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
 
