@@ -98,14 +98,13 @@ class Twisty(Numbered):
         """The colours of all stickers; a sticker may also be `anything`, where that is something."""
         faces, size = self.pieces.faces, self.pieces.row
         rows = text.split("/")
-        if len(rows) == 1 and len(text) >= len(faces):
-            if len(text) != len(faces) * size:
-                wanted = f"{len(faces) * size}, or turns such as {_EXAMPLE}"
-                raise ConfigurationError(f"{text!r} has {len(text)} stickers, expected {wanted}")
+        if len(rows) == 1 and len(text) == len(faces) * size:
             rows = [text[begin : begin + size] for begin in range(0, len(text), size)]
         if len(rows) != len(faces):
-            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, joined by '/', or turns such as {_EXAMPLE}"
-            raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
+            all_of_them = f"{len(faces) * size} stickers without '/'"
+            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, or their {all_of_them}"
+            there = f"{len(text)} stickers" if len(rows) == 1 else f"{len(rows)} rows"
+            raise ConfigurationError(f"expected {wanted}, or turns such as {_EXAMPLE}; {text!r} has {there}")
         for face, row in zip(faces, rows, strict=True):
             if len(row) != size:
                 raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
