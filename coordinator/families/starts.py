@@ -87,9 +87,9 @@ def _read_line(line: str, parse: Callable[[str], _Parsed]) -> tuple[str, str, _P
     words = line.split()
     word = max(words, key=_rank)
     is_most = _rank(word) > (0, len(line) / 2)
-    parts = {line, line[len(words[0]) :].strip() or line, word if is_most else line}
+    parts = [line[len(words[0]) :].strip()] * (len(words) > 1) + [word] * is_most
     errors = {}
-    for part in [line, *sorted(parts - {line}, key=_rank, reverse=True)]:
+    for part in dict.fromkeys([line, *sorted(parts, key=_rank, reverse=True)]):
         try:
             return line[: line.rindex(part)].strip(), part, parse(part)
         except PuzzleError as error:
@@ -119,15 +119,11 @@ class StudyStarts(RowsJob):
         with warnings.catch_warnings():
             # A puzzle would remark on an option again for each start.
             warnings.simplefilter("ignore", PuzzleWarning)
-            found = read_starts(starts, lambda text: replace(spec, start=text).build())
-        options, goal = dict(spec.options), ""
-        if issubclass(kind, Family):
-            # A goal means other pieces for each board.
-            goal = options.pop("goal", "")
-            listed = [[name, text, puzzle.parameters["goal"]] for name, text, puzzle in found]
-        else:
-            listed = [[name, text, ""] for name, text, _ in found]
-        plan = {"listed": listed, "goal": goal, "cap": cap, "starts_version": _VERSION}
+            found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
+        options = dict(spec.options)
+        # A goal means other pieces for each board.
+        goal = options.pop("goal", "") if issubclass(kind, Family) else ""
+        plan = {"listed": [*map(list, found)], "goal": goal, "cap": cap, "starts_version": _VERSION}
         return Request(replace(spec, options=options, start=found[0][1]), plan, {})
 
     @classmethod
@@ -224,6 +220,12 @@ class StudyStarts(RowsJob):
         for row in self._told():
             del row["layers"]
             yield row | {"exhausted": int(row["exhausted"])}
+
+
+def _goal_of(spec: PuzzleSpec) -> str:
+    """Return the goal of a puzzle of a `Family` as a board, else nothing; raises as `PuzzleSpec.build` does."""
+    puzzle = spec.build()
+    return puzzle.parameters["goal"] if isinstance(puzzle, Family) else ""
 
 
 def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:

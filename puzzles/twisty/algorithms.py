@@ -13,6 +13,7 @@ from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.twisty.pieces import Turn, turned_then
 
 _TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]{0,2})?('?))\s*")
+_MARKS = frozenset("()[],:")
 _CLOSING = {"(": ")", "[": "]"}
 _GROUPS = "(R U)3, [R, U] or [R: U]"
 
@@ -37,10 +38,9 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
     while at < len(text):
         token = _TOKEN.match(text, at)
         name = (token[1] or token[2]) if token else ""
-        number += name not in {"(", "[", ")", "]", ",", ":"}
-        if not token or (name.isalnum() and name not in turns):
-            word = token[0].strip() if token else text[at:].split()[0]
-            known = ", ".join(turns)
+        number += name not in _MARKS
+        if not token or name not in {*turns, *_MARKS}:
+            word, known = token[0].strip() if token else text[at:].split()[0], ", ".join(turns)
             raise ConfigurationError(
                 f"turn {number}, {word!r}, is not a turn of {puzzle}; expected {known}, each alone or with 2 or '"
             )

@@ -99,7 +99,7 @@ def starts(
     """Search from every start of a file.
 
     Reports the fewest moves to the goal, what the start reaches, and the moves of the hardest configuration there.
-    Lines such as "60 BOARD 2332" of collections of Rush Hour are read, too; lines that begin with ; are comments. If
+    Lines such as "60 BOARD 2332" of collections of Rush Hour are read, too. Comments begin with a semicolon. If
     interrupted, run the same command again to continue.
     """
     from hakoiri.coordinator.families.starts import StudyStarts
