@@ -101,8 +101,6 @@ def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
     expected = asked(served, where)
     monkeypatch.setattr(answers, "SMALL", 10)
     monkeypatch.setattr(Questions, "_begin", begin)
-    refused = served.client.get(where)
-    assert (refused.status_code, refused.json()["hints"][0]["href"]) == (409, where)
     assert served.client.post(where).json() == expected == asked(served, where)
     monkeypatch.undo()
     found = asked(served, f"/api/runs/{served.directed}/statistics", 409)
@@ -348,7 +346,7 @@ def test_every_route_is_compared(served: Served) -> None:
     known = served.client.get("/api/openapi.json").json()["paths"]
     # POST computes what GET answers, by the same function.
     both = [path for path, methods in known.items() if {*methods} == {"get", "post"} and path != "/api/runs"]
-    assert len(both) == 9
+    assert len(both) == 10
     routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
     routes -= {f"post {path}" for path in both}
     expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}

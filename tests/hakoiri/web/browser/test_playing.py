@@ -334,7 +334,7 @@ def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
 def test_the_best_play_that_a_run_has_proved_is_replayed(page: Page, site: Site) -> None:
     page.goto(f"/#/runs/{site.tilted}")
     page.get_by_role("link", name="Best play").click()
-    expect(page.locator(".panel")).to_contain_text("proved optimal")
+    expect(page.locator(".figures")).to_contain_text("proved optimal")
     play = page.request.get(f"/api/runs/{site.tilted}/play").json()
     for board in play["boards"][1:]:
         page.get_by_role("button", name="Step").click()
@@ -350,7 +350,7 @@ def test_a_best_play_is_replayed_and_stars_are_drawn(page: Page, site: Site) -> 
     expect(page.locator(".distance")).not_to_contain_text("start")
     page.get_by_label("Board", exact=True).press("End")
     expect(page.get_by_role("button", name="Step")).to_be_disabled()
-    points = re.search(r"([\d,]+) points? in", page.locator(".panel").inner_text())
+    points = re.search(r"([\d,]+) points? in", page.locator(".figures").inner_text())
     assert points
     expect(page.locator(".distance strong")).to_have_text(points[1])
     page.goto(f"/#/runs/{site.stars}/solutions")
