@@ -1,11 +1,11 @@
 """Sokoban on a small board: push all boxes onto targets; one box at a time, and boxes cannot be pulled.
 
 Boards are in the usual letters, with ``-`` for floor: ``#`` wall, ``@`` player, ``$`` box, ``.`` target, ``*`` box on a
-target, ``+`` player on a target. The usual start is the first level of D. W. Skinner's Microban (2000).
-A key has a bit for each floor cell that says whether a box is there, and above these the player's floor cell.
+target, ``+`` player on a target; with runs, ``5#|#@$.#|5#``. The usual start is the first level of D. W. Skinner's
+Microban (2000). A key has a bit for each floor cell, set if a box is there, and above these the player's floor cell.
 """
 
-from hakoiri import U64, ConfigurationError, Puzzle
+from hakoiri import U64, ConfigurationError, Puzzle, expand_runs
 
 MICROBAN_1 = "####--/#-.#--/#--###/#*@--#/#--$-#/#--###/####--"
 MOST_FLOOR = 58
@@ -22,7 +22,7 @@ class Sokoban(Puzzle):
     undirected = False
 
     def prepare(self, start):
-        board = MICROBAN_1 if start is None or start.lower().startswith("0x") else start
+        board = MICROBAN_1 if start is None or start.lower().startswith("0x") else expand_runs(start, "-")
         self.width, self.cells = len(board.split("/")[0]), board.replace("/", "")
         if {len(row) for row in board.split("/")} != {self.width} or set(self.cells) - set("#-@$.*+"):
             raise ConfigurationError("expected rows of equal length of the characters # - @ $ . * +")
@@ -70,7 +70,7 @@ class Sokoban(Puzzle):
         return "/".join("".join(marks[row : row + self.width]) for row in range(0, len(marks), self.width))
 
     def parse_text(self, text):
-        cells = text.replace("/", "")
+        cells = (text := expand_runs(text, "-")).replace("/", "")
         players = [place for place, cell in enumerate(self.floor) if cells[cell : cell + 1] in ("@", "+")]
         boxes = sum(1 << place for place, cell in enumerate(self.floor) if cells[cell : cell + 1] in ("$", "*"))
         key = boxes | (players or [0])[0] << MOST_FLOOR

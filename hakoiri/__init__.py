@@ -8,11 +8,11 @@
         path.film("klotski.gif")
 
 runs        explore, census, resume_run, open_run, verify_run, delete_run, Resources
-a run       Run: layers, path, shortest_paths, distance, hardest, diameter, components, board, plot, film, export,
-            to_dataframe, to_networkx, to_scipy
-answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map
+a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot, film,
+            export, to_dataframe, to_networkx, to_scipy
+answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
 a puzzle    Puzzle, Dealt, Scored, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64, U128,
-            U256
+            U256, expand_runs
 pictures    Picture, Part, Span, Circle, Label, Line, Polygon, Rectangle
 errors      HakoiriError is the base of all; PuzzleError, RunError, StorageError and WorkerError of its parts
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Run,
         ShortestPath,
         ShortestPaths,
+        Statistics,
         census,
         delete_run,
         explore,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
     from hakoiri.puzzles.jit import jit
     from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from hakoiri.puzzles.keys.run_length import expand_runs
     from hakoiri.puzzles.options import Choice, Number, Text
     from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
     from hakoiri.puzzles.scored import Scored, ScoredMoves
@@ -126,6 +128,7 @@ if TYPE_CHECKING:
         "ShortestPath",
         "ShortestPaths",
         "Span",
+        "Statistics",
         "StorageError",
         "TaskError",
         "Text",
@@ -135,6 +138,7 @@ if TYPE_CHECKING:
         "WorkerError",
         "census",
         "delete_run",
+        "expand_runs",
         "explore",
         "jit",
         "open_run",
@@ -150,7 +154,7 @@ _PLACES = {
     "hakoiri.coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
         "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
-        "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
+        "Statistics", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
     ),
     "hakoiri.puzzles.capabilities": ("Dealt",),
     "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
@@ -158,6 +162,7 @@ _PLACES = {
     "hakoiri.puzzles.jit": ("jit",),
     "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
     "hakoiri.puzzles.options": ("Choice", "Number", "Text"),
+    "hakoiri.puzzles.keys.run_length": ("expand_runs",),
     "hakoiri.puzzles.scored": ("Scored", "ScoredMoves"),
     "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
     "hakoiri.storage.errors": (

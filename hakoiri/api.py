@@ -37,6 +37,7 @@ from hakoiri.reading import read_board
 from hakoiri.render.player import write_run
 from hakoiri.render.plots import plot_layers
 from hakoiri.storage.results.census import Diameter
+from hakoiri.worker.graphs.designing import Statistics
 
 if TYPE_CHECKING:
     import networkx
@@ -54,6 +55,7 @@ __all__ = [
     "Run",
     "ShortestPath",
     "ShortestPaths",
+    "Statistics",
     "census",
     "delete_run",
     "explore",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 from hakoiri.components import ComponentAnswers
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, distances_run
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.distances import component_keys
 from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, key_at
 from hakoiri.storage.layers.readers import StoredLayer
+from hakoiri.worker.graphs.designing import SolvedSpace, Statistics, statistics
 
 #: The default number of farthest configurations returned.
 _USUALLY_GIVEN = 1_000
@@ -100,6 +105,44 @@ class GoalAnswers(ComponentAnswers):
         known = self._known()
         size = next(record.size for depth, record in enumerate(known.store.layer_records()) if depth == distance)
         return key_at(next(StoredLayer(known.store, distance, size).chunks(number % size, 1)), 0)
+
+    def statistics(self, configuration: Configuration | None = None) -> Statistics:
+        """Return the figures of a board for its designer, by default of the start: see `Statistics`.
+
+        `positions` and `dead_ends` are those of its component, whose moves are held in memory until the run is closed:
+        raises `OverBudgetError` if that is too small. `UnanswerableError` if moves cannot be taken back, if mirror
+        images are merged, or without a way to a goal.
+        """
+        key = self.puzzle.start if configuration is None else self.puzzle.parse(configuration)
+        space = self._solved_space(self._component_with_goals(key))
+        return statistics(space, space.place(key), self.puzzle.render(key))
+
+    def _component_with_goals(self, key: Key) -> int:
+        """Return the component of a configuration; `UnanswerableError` if its boards have no statistics."""
+        if not self.puzzle.undirected:
+            text = f"the moves of {self.puzzle.name} cannot be taken back, so boards have no statistics"
+            raise UnanswerableError(text)
+        self.require_goals()
+        if isinstance(self.puzzle, Quotient):
+            hint = Hint("run without", "merge_mirrors")
+            raise UnanswerableError(f"run {self.name} has mirror images merged, so boards have no statistics", hint)
+        return self.component_of(key)
+
+    def _solved_space(self, component: int) -> SolvedSpace:
+        """Return a component with its moves and goal distances; the last one is kept."""
+        if component not in self._solved:
+            self._solved.clear()
+            with self._context() as context:
+                keys = component_keys(context, self.store, component)
+                if not self.puzzle.is_goal(keys).any():
+                    raise UnanswerableError(f"component {component} of run {self.name} has no goal")
+                self._solved[component] = SolvedSpace.over(self.puzzle, keys, build_graph(context, keys))
+        return self._solved[component]
+
+    @cached_property
+    def _solved(self) -> dict[int, SolvedSpace]:
+        """The component whose statistics were last asked for, by its number."""
+        return {}
 
     def _known(self) -> GoalDistances:
         if (known := self.known_distances()) is None:

@@ -16,6 +16,7 @@ from hakoiri.hints import WORDS, in_command_line
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PUZZLES
 from tests.support.commands import ROOT
+from tests.support.house_picture import picture
 
 #: The folders of the source. All but `hakoiri` itself are imported below that name, through the links in it; here they
 #: are called by the folder alone.
@@ -313,25 +314,29 @@ def test_only_flags_that_there_are_are_named() -> None:
 
 
 def rooms() -> str:
-    """Return the rooms as docs/explanation/architecture.md has them: their first lines, and their imports of other
-    rooms, without those that follow from others."""
+    """Return the rooms as docs/explanation/architecture.md lists them, with their first lines."""
     lines = []
-    reduced = nx.transitive_reduction(arrows())
     for package in reversed(PACKAGES):
+        told = [(name, str(ast.get_docstring(tree)).splitlines()[0]) for name, tree in modules(package)]
         lines += [f"**`{package}/`**", ""]
-        for name, tree in modules(package):
-            if name.count(".") != 1:
-                continue
-            used = ", ".join(f"`{room}`" for room in sorted(reduced.adj.get(name, ())))
-            told = str(ast.get_docstring(tree)).splitlines()[0]
-            lines.append(f"- `{name.partition('.')[2]}`: {told}{f' → {used}' if used else ''}")
+        lines += [f"- `{name.partition('.')[2]}`: {line}" for name, line in told if name.count(".") == 1]
         lines.append("")
     return "\n".join(lines)
 
 
-def test_the_list_of_the_rooms_is_true() -> None:
-    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+def house() -> str:
+    """Return the picture of the rooms, without imports that follow from others."""
+    return picture(nx.transitive_reduction(arrows()), PACKAGES[::-1])
+
+
+def test_the_list_and_the_picture_of_the_rooms_are_true() -> None:
+    folder = ROOT / "docs" / "explanation"
+    text = (folder / "architecture.md").read_text(encoding="utf-8")
     assert rooms() in text, f"docs/explanation/architecture.md shows other rooms than these:\n{rooms()}"
+    drawn = (folder / "architecture.svg").read_text(encoding="utf-8")
+    assert drawn == house(), (
+        "draw it anew: .venv/bin/python -m tests.test_architecture > docs/explanation/architecture.svg"
+    )
 
 
 def test_the_packages_are_all_there() -> None:
@@ -343,3 +348,7 @@ def test_no_test_patches_by_a_dotted_name() -> None:
     patches = re.compile(r"""(setattr|patch)\(\s*[rf]?["'][a-z]""")
     for file in (ROOT / "tests").rglob("*.py"):
         assert not patches.findall(file.read_text(encoding="utf-8")), file
+
+
+if __name__ == "__main__":
+    print(house(), end="")

@@ -17,7 +17,7 @@ from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
 from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
-from hakoiri.worker.deals import hunting, solving
+from hakoiri.worker.deals import hunting, solving, starts
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs import designing, family
 from hakoiri.worker.graphs.closed import component_distances
@@ -143,6 +143,11 @@ def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [solving.packed(designing.design(puzzle, designing.read_request(chunk)))]
 
 
+def start(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[a start, a goal, a cap] -> what a search from there finds (`worker.deals.starts`)."""
+    return solving.answer(starts.measure(puzzle, starts.read_request(chunk)))
+
+
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the solutions found, increasing].
 
@@ -201,6 +206,7 @@ TASKS: dict[str, Task] = {
     "play": play,
     "searches": searches,
     "solve": solve_deal,
+    "start": start,
     "subtrees": subtrees,
 }
 

@@ -19,6 +19,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "eccentricities": ("hakoiri.coordinator.graphs.bounding", "EccentricityJob"),
     "sizes": ("hakoiri.coordinator.families.sizes", "StudySizes"),
     "boards": ("hakoiri.coordinator.families.boards", "StudyBoards"),
+    "starts": ("hakoiri.coordinator.families.starts", "StudyStarts"),
     "generate": ("hakoiri.coordinator.families.generate", "GenerateBoards"),
     "hunt": ("hakoiri.coordinator.deals.hunt", "HuntDeals"),
     "optimise": ("hakoiri.coordinator.plays.job", "Optimise"),

@@ -133,7 +133,8 @@ def spec_of(
 
 def _with_classic(spec: PuzzleSpec) -> PuzzleSpec:
     """Return `spec` with the board of the classic that its start names, and with its options unless `spec` has them."""
-    if spec.name != classics.PUZZLE or (classic := classics.CLASSICS.get(spec.start or "")) is None:
+    classic = classics.CLASSICS.get(spec.start or "")
+    if classic is None or classic.puzzle != spec.name:
         return spec
     return replace(spec, start=classic.start, options={**classic.options, **spec.options})
 

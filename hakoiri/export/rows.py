@@ -12,7 +12,7 @@ from hakoiri.storage.engine.files import replaced, require_place
 
 _ENDINGS = (".csv", ".parquet")
 #: Columns of texts; all others are numbers.
-_TEXTS = ("mix", "one", "other", "hardest", "configuration")
+_TEXTS = ("mix", "one", "other", "hardest", "configuration", "name", "start")
 #: Rows per group of a Parquet file.
 _GROUP = 10_000
 

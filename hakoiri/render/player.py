@@ -5,13 +5,14 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from contextlib import suppress
 from os.path import normpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.export.files import export_run
 from hakoiri.opened import OpenRun
@@ -21,6 +22,7 @@ from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.render.html import page, script
 from hakoiri.render.pictures.sheet import titled
 from hakoiri.render.pictures.svg import text
+from hakoiri.rows.answers import statistics_row
 from hakoiri.rows.pictures import moves_row
 from hakoiri.rows.positions import SMALL, PositionTable, table_of
 from hakoiri.storage.engine.files import replaced
@@ -179,13 +181,19 @@ class _PackedTable:
             name: np.array(values, dtype="<i4").view(np.uint8).reshape(-1, 4).T for name, values in arrays.items()
         }
         header = {
-            "run": self._described(), "texts": self._texts, "parts": self._parts.values(),
-            "frames": self._frames.values(), "moves": self._moves.values(),
+            "run": self._described(), "statistics": self._statistics(), "texts": self._texts,
+            "parts": self._parts.values(), "frames": self._frames.values(), "moves": self._moves.values(),
             "arrays": {name: plane.shape[1] for name, plane in planes.items()},
         }  # fmt: skip
         raw = json.dumps(header, separators=(",", ":")).encode()
         raw = len(raw).to_bytes(4, "little") + raw + b"".join(plane.tobytes() for plane in planes.values())
         return b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
+
+    def _statistics(self) -> dict[str, Any] | None:
+        """Return the figures of the first board, if it has any."""
+        with suppress(RunError):
+            return statistics_row(self._run, None)
+        return None
 
     def _described(self) -> dict[str, Any]:
         """Return what the page of a board reads of a run."""

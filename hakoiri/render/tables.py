@@ -126,7 +126,8 @@ def rows_table(rows: list[dict[str, Any]]) -> Table:
     """Return a table with a column for each key of the first row; words are aligned left, all others right."""
     names = list(rows[0]) if rows else []
     words = {name for name in names if any(isinstance(row[name], str) and row[name][:1].isalpha() for row in rows)}
-    listed = table(*(name.replace("_", " ") for name in names), numbers=tuple({*names} - words))
+    headings = {name: name.replace("_", " ") for name in names}
+    listed = table(*headings.values(), numbers=tuple(headings[name] for name in names if name not in words))
     for row in rows:
         listed.add_row(*(_as_cell(row[name]) for name in names))
     return listed

@@ -1,5 +1,6 @@
 """Answers of a run as plain values."""
 
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,13 @@ def paths_row(found: "ShortestPaths", limit: int) -> dict[str, Any]:
     """Return the number of shortest paths, and the first `limit`."""
     listed = [{"configurations": one.configurations, "moves": one.moves} for one in islice(found, limit)]
     return {"length": found.length, "count": found.count} | ({"paths": listed} if limit else {})
+
+
+def statistics_row(run: "OpenRun", configuration: str | None) -> dict[str, Any]:
+    """Return a board, by default the start, with the figures for its designer."""
+    found = run.statistics(configuration)
+    key = run.puzzle.start if configuration is None else run.puzzle.parse(configuration)
+    return {"configuration": run.puzzle.render(key)} | asdict(found)
 
 
 def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:

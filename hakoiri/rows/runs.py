@@ -8,7 +8,7 @@ from hakoiri.hints import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
 #: Fields that a list shows in other columns.
-_NOT_DETAILS = {"run", "puzzle", "parameters", "kind", "start", "created"}
+_NOT_DETAILS = {"run", "puzzle", "parameters", "kind", "start", "listed", "created"}
 #: Endings of versions and digests, which pin a plan but do not interest a reader.
 _PINS = ("_version", "_digest")
 #: The counts of a host that keeps ranges, in bytes.

@@ -1,4 +1,4 @@
-"""Known puzzles of sliding blocks: boards, goals, and fewest moves with the metrics that count them.
+"""Known starts, most of them boards of sliding blocks: goals, and fewest moves with the metrics that count them.
 
 Nothing but lists and tests uses `Classic.moves`. ``tests/puzzles/test_classics.py`` computes each of them.
 """
@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-#: The puzzle of all boards.
-PUZZLE = "sliding"
 _CARS = {"axis": "rows-and-columns"}
 _GARDNER = "M. Gardner, Sixth Book of Mathematical Games, chapter 7"
 _STORER = "J. A. Storer, www.cs.brandeis.edu/~storer/JimPuzzles"
 
 
 class Classic(NamedTuple):
-    """A known puzzle: its title, board, options (a goal among them), and source.
+    """A known start: its title, puzzle, text, options (a goal among them), and source.
 
-    `moves` are the fewest moves to the goal by metric.
+    `moves` are the fewest moves to the goal by metric, or by ``moves`` where a puzzle has no metrics.
     """
 
     title: str
+    puzzle: str
     start: str
     options: Mapping[str, str]
     moves: Mapping[str, int]
@@ -28,7 +27,7 @@ class Classic(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return the classic as plain values."""
-        return {"puzzle": PUZZLE} | self._asdict()
+        return self._asdict()
 
 
 def _classic(
@@ -36,7 +35,7 @@ def _classic(
     options: Mapping[str, str] = MappingProxyType({}),
 ) -> Classic:  # fmt: skip
     moves = {"unit": unit, "straight": straight, "finger": finger}
-    return Classic(title, start, dict(options) | ({"goal": goal} if goal else {}), moves, source)
+    return Classic(title, "sliding", start, dict(options) | ({"goal": goal} if goal else {}), moves, source)
 
 
 _CENTURY = "ABBC/DBBE/DF.E/GF.H/IIJJ"
@@ -84,5 +83,34 @@ CLASSICS: Mapping[str, Classic] = {
         "Unit Rush Hour of 5 x 5, the most moves", "abcde/fghij/klmn./opqrs/tuvwx", "e@1,1", 199, 199, 199,
         "J. Tromp and R. Cilibrasi, arXiv cs/0502068: 199",
         {"axis": "efijlmqruvw:row,abcdghknopstx:column"},
+    ),
+    "eight-puzzle": Classic(
+        "8-puzzle, one of the two farthest boards", "tiles", "8.6/547/231", {}, {"single": 31, "multi": 20},
+        "A. Reinefeld, IJCAI 1993: 31",
+    ),
+    "pocket-cube": Classic(
+        "2x2x2 cube, one of the 108 farthest positions by both metrics", "cube2", "UUFF/UBDR/LRFF/RLDD/BULD/LRBB", {},
+        {"half": 11, "quarter": 14}, "J. Scherphuis, www.jaapsch.net/puzzles/cube2.htm: 11, 14",
+    ),
+    "pyraminx-farthest": Classic(
+        "Pyraminx, one of the 32 farthest positions", "pyraminx", "FRFLFR/LFLDLD/RLRDRL/DRDFDF", {}, {"moves": 11},
+        "J. Scherphuis, www.jaapsch.net/puzzles/pyraminx.htm: 11",
+    ),
+    "six-pancakes": Classic(
+        "Six pancakes, one of the two hardest stacks", "pancakes", "4 6 2 5 1 3", {"n": "6"}, {"moves": 7},
+        "W. H. Gates and C. H. Papadimitriou 1979, OEIS A058986: 7",
+    ),
+    "seven-burnt-pancakes": Classic(
+        "Seven burnt pancakes in order, all burnt sides up", "burnt-pancakes", "-1 -2 -3 -4 -5 -6 -7", {"n": "7"},
+        {"moves": 14}, "D. S. Cohen and M. Blum 1995, OEIS A078942: 14",
+    ),
+    "reves-puzzle": Classic(
+        "The Reve's Puzzle: eight discs, four pegs", "hanoi", "HGFEDCBA/././.", {"pegs": "4", "discs": "8"},
+        {"moves": 33}, "H. E. Dudeney, The Canterbury Puzzles 1907: 33",
+    ),
+    "central-game": Classic(
+        "Peg solitaire, the central game: all jumps, 18 if those of one peg in a row are one", "peg-solitaire",
+        "##***##/##***##/*******/***.***/*******/##***##/##***##", {}, {"moves": 31},
+        "J. D. Beasley, The Ins and Outs of Peg Solitaire: 31",
     ),
 }  # fmt: skip

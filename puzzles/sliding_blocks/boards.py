@@ -1,6 +1,7 @@
 """Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell, ``#`` for a wall.
 
 A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones.
+Rows joined by ``|`` have runs, such as ``2A3.|5.`` (`puzzles.keys.run_length`).
 
 Pieces have the letters of the start as it was typed. On input any letter may name any piece; equal letters are one
 piece. In goals ``*`` stands for a cell that may hold anything.
@@ -10,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.run_length import expand_runs
 
 EMPTY = "."
 WALL = "#"
@@ -17,6 +19,9 @@ ANYTHING = "*"
 #: In a board of one line: as `EMPTY` is there, too, and a wall.
 OPEN, BLOCKED = "o", "x"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+#: The first letter that is a digit.
+_DIGIT = LETTERS.index("0")
 
 #: A cell is row * columns + column.
 Cell = int
@@ -44,7 +49,7 @@ def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is no rectangle.
     """
-    lines = text.split("/")
+    lines = expand_runs(text).split("/")
     if len(lines) != rows:
         raise ConfigurationError(f"expected {rows} rows joined by '/', found {len(lines)}: {text!r}")
     cells: dict[str, list[tuple[int, int]]] = {}
@@ -72,13 +77,18 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
 
 def is_one_line(text: str) -> bool:
     """Return whether a text is the one-line form of a square board, row after row."""
-    return "/" not in text and len(text) in _SQUARES
+    return "/" not in text and "|" not in text and len(text) in _SQUARES
 
 
 def _unfolded(text: str) -> str:
-    """A board of one line in rows; any other as it is."""
+    """A board of one line, or of runs, in rows; any other as it is."""
     if not is_one_line(text):
-        return text
+        # A row of so few cells needs no digits as letters.
+        if "/" not in text and "|" not in text and len(text) < _DIGIT and any(map(str.isdigit, text)):
+            raise ConfigurationError(
+                f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
+            )
+        return expand_runs(text)
     side, text = _SQUARES[len(text)], text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
     return "/".join(text[begin : begin + side] for begin in range(0, len(text), side))
 

@@ -8,10 +8,10 @@ lexicographic order; the digits of `twist` are the twists of the places, without
 A turn changes each of them independently of the other, so two small tables make a move.
 
 A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
-start. Turns are read too, as they are made from the solved puzzle on: ``R U R' F2``.
+start. The rows may also stand without ``/``. Algorithms are read too, as they are made from the solved puzzle on:
+``R U R' F2`` (`puzzles.twisty.algorithms`).
 """
 
-import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from math import prod
@@ -24,13 +24,14 @@ from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
+from hakoiri.puzzles.twisty.algorithms import read_algorithm
+from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn
 
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
 
-#: The form of a turn, of this puzzle or another.
-_TURN = re.compile(r"[A-Za-z]w?[2'\d]*")
+#: The most letters of a turn's name. A longer word of letters alone has the colours of stickers.
+_TURN_LETTERS = 2
 _EXAMPLE = "R U R'"
 
 
@@ -53,11 +54,8 @@ class Twisty(Numbered):
     def prepare(self, start: str | None) -> None:
         pieces = self.pieces
         self._turns = self.turns()
-        # Twice and the other way round are understood whether they are one move or not.
-        self._spelled: dict[str, Turn] = {}
-        for name, once in self._turns.items():
-            if name[-1] not in "2'":
-                self._spelled |= {name: once, f"{name}'": self._turns[f"{name}'"], f"{name}2": turned_then(once, once)}
+        # The turns of algorithms, which repeat them and take them back.
+        self._clockwise = {name: turn for name, turn in self._turns.items() if name[-1] not in "2'"}
         self.most_successors = len(self._turns)
         self._places = list(pieces.moving.values())
         self._home = "".join(face * pieces.row for face in pieces.faces)
@@ -80,33 +78,33 @@ class Twisty(Numbered):
         return [self._key_of("".join(colours[sticker] for sticker in turn)) for turn in self._turns.values()]
 
     def parse_text(self, text: str) -> Key:
-        """The colours of the faces, or turns made from the solved puzzle on, such as ``R U R' F2``."""
-        turns = text.replace("/", " ").replace("\u2019", "'").replace("2'", "2").split()
-        if any(word in self._spelled for word in turns) or (turns and "/" not in text and _TURN.fullmatch(turns[0])):
-            return self._turned(turns)
-        colours = self._read(text)
+        """The colours of the faces, or an algorithm made from the solved puzzle on, such as ``R U R' F2``."""
+        turns = text.replace("/", " ").replace("\u2019", "'")
+        words = turns.split()
+        if words and not any(word.isalpha() and len(word) > _TURN_LETTERS for word in words):
+            turned = read_algorithm(turns, self._clockwise, self.name)
+            return self._key_of(self._upright("".join(self._home[sticker] for sticker in turned)))
+        colours = self._read("".join(text.split()))
         for colour in self.pieces.faces:
             if (there := colours.count(colour)) != self.pieces.row:
                 raise ConfigurationError(f"colour {colour} appears {there} times, expected {self.pieces.row}")
-        self._check_still(colours)
-        return self._key_of(colours)
+        return self._key_of(self._upright(colours))
 
-    def _turned(self, turns: list[str]) -> Key:
-        colours = self._home
-        for number, word in enumerate(turns, 1):
-            if word not in self._spelled:
-                known = ", ".join(self._spelled)
-                raise ConfigurationError(f"turn {number}, {word!r}, is not a turn of {self.name}; expected {known}")
-            colours = "".join(colours[sticker] for sticker in self._spelled[word])
-        return self._key_of(colours)
+    def _upright(self, colours: str) -> str:
+        """Return the colours after the whole puzzle was turned until its still piece, if it has one, is in place."""
+        return colours
 
     def _read(self, text: str, anything: str = "") -> str:
         """The colours of all stickers; a sticker may also be `anything`, where that is something."""
         faces, size = self.pieces.faces, self.pieces.row
         rows = text.split("/")
+        if len(rows) == 1 and len(text) == len(faces) * size:
+            rows = [text[begin : begin + size] for begin in range(0, len(text), size)]
         if len(rows) != len(faces):
-            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, joined by '/', or turns such as {_EXAMPLE}"
-            raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
+            all_of_them = f"{len(faces) * size} stickers without '/'"
+            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, or their {all_of_them}"
+            there = f"{len(text)} stickers" if len(rows) == 1 else f"{len(rows)} rows"
+            raise ConfigurationError(f"expected {wanted}, or turns such as {_EXAMPLE}; {text!r} has {there}")
         for face, row in zip(faces, rows, strict=True):
             if len(row) != size:
                 raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
@@ -115,18 +113,18 @@ class Twisty(Numbered):
                     raise ConfigurationError(f"face {face}: {colour!r} is not a colour; expected {', '.join(faces)}")
         return "".join(rows)
 
-    def _check_still(self, colours: str, anything: str = "") -> None:
+    def _check_still(self, pattern: str) -> None:
         for name, place in self.pieces.still.items():
-            if not _like(_seen(colours, place), _seen(self._home, place), anything):
+            if not _like(_seen(pattern, place), _seen(self._home, place), "?"):
                 raise ConfigurationError(
-                    f"{name} has the colours {_seen(colours, place)}, expected {_seen(self._home, place)}, because it "
+                    f"{name} has the colours {_seen(pattern, place)}, expected {_seen(self._home, place)}, because it "
                     "never moves; turn the whole puzzle until that piece is in its place"
                 )
 
     def match(self, pattern: str) -> Matching:
         """Place by place: a table says which pieces will do there, with which twists."""
         colours, exchanged = self._read(pattern, "?"), len(self.pieces.exchanged)
-        self._check_still(colours, "?")
+        self._check_still(colours)
         orders, twists = np.array(self._orders), self._all_twists()
         tables = []
         for here, place in enumerate(self._places):

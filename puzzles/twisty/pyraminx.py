@@ -49,7 +49,7 @@ class Pyraminx(Twisty):
         super().prepare(start)
         # A scramble may turn the tips, too, which are not there.
         unmoved = tuple(range(len(_spots())))
-        self._spelled |= {f"{corner.lower()}{way}": unmoved for corner in _CORNERS for way in ("", "'")}
+        self._clockwise |= {corner.lower(): unmoved for corner in _CORNERS}
 
     def net(self, faces: Mapping[str, str]) -> Picture:
         return draw_pyraminx(faces)

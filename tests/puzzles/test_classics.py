@@ -1,27 +1,62 @@
 """The classics: their records computed, and their names as starts."""
 
 import re
+from functools import reduce
 
+import numpy as np
 import pytest
 
 from hakoiri.cli.options import spec_of
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.families.classics import CLASSICS
-from hakoiri.puzzles.sliding_blocks.sliding import Sliding
-from hakoiri.worker.deals.solving import solve
+from hakoiri.worker.deals.solving import layers_from
+from hakoiri.worker.layers.kernels import merge
 from tests.support.published import HAKOIRI
 
-#: More than the largest space of a classic.
-CAP = 200_000
+#: More than the largest space of a classic that is searched.
+CAP = 4_000_000
+#: The starts that are farthest by some metrics, and how many there are.
+FARTHEST = {
+    "eight-puzzle": (["single"], 2),
+    "pocket-cube": (["half", "quarter"], 108),
+    "pyraminx-farthest": ([""], 32),
+    "six-pancakes": ([""], 2),
+}
 
 
-@pytest.mark.parametrize("name", CLASSICS)
+@pytest.mark.parametrize("name", sorted(CLASSICS.keys() - {"central-game", "pocket-cube", "pyraminx-farthest"}))
 def test_the_fewest_moves_are_those_of_a_search(name: str) -> None:
     for metric, moves in CLASSICS[name].moves.items():
-        puzzle = spec_of("sliding", [f"metric={metric}"], name).build()
-        assert isinstance(puzzle, Sliding)
-        goal = solve(puzzle, puzzle.start, "bfs", "goal", CAP).goal
-        assert goal is not None and len(goal.moves) == moves, metric
+        options = [] if metric == "moves" else [f"metric={metric}"]
+        puzzle = spec_of(CLASSICS[name].puzzle, options, name).build()
+        layers = [puzzle.keys([puzzle.start])]
+        while not puzzle.is_goal(layers[-1]).any():
+            layers.append(merge([puzzle.expand(layers[-1]).successors], layers[-2:]))
+        assert len(layers) - 1 == moves, metric
+
+
+def test_the_central_game_ends_after_as_many_jumps_as_pegs_are_taken() -> None:
+    """Each jump takes one peg, so there is one number of jumps; some of the boards are enough to find a way."""
+    puzzle = spec_of("peg-solitaire", None, "central-game").build()
+    boards = puzzle.keys([puzzle.start])
+    assert puzzle.render(puzzle.start) == CLASSICS["central-game"].start
+    for _ in range(CLASSICS["central-game"].moves["moves"]):
+        boards = merge([puzzle.expand(boards).successors], [])
+        boards = boards[:: len(boards) // 5_000 + 1]
+    assert puzzle.is_goal(boards).any()
+
+
+@pytest.mark.parametrize("name", FARTHEST)
+def test_the_farthest_positions_are_in_the_last_layer_from_the_goal(name: str) -> None:
+    metrics, count = FARTHEST[name]
+    lasts = []
+    for metric in metrics:
+        puzzle = spec_of(CLASSICS[name].puzzle, [f"metric={metric}"] if metric else [], name).build()
+        layers, _ = layers_from(puzzle, puzzle.keys([puzzle.usual_start()]), CAP)
+        assert puzzle.is_goal(layers[0]).all() and puzzle.start in layers[-1]
+        assert len(layers) - 1 == CLASSICS[name].moves[metric or "moves"]
+        lasts.append(layers[-1])
+    assert len(reduce(np.intersect1d, lasts)) == count
 
 
 def test_every_number_of_a_source_is_a_record() -> None:

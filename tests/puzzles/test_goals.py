@@ -195,11 +195,11 @@ def test_turns_are_read_as_they_are_written_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("cube2", "R U X", ["turn 3, 'X'", "U, U', U2, R"]),
-        ("cube2", "D", ["turn 1, 'D'", "expected U"]),
-        ("cube2", "R3", ["turn 1, 'R3'"]),
+        ("cube2", "R U X", ["turn 3, 'X'", "U, R, F, D"]),
+        ("cube2", "M", ["turn 1, 'M'", "expected U"]),
+        ("cube2", "R0", ["turn 2, '0'"]),
         ("cube2", "solved", ["6 rows", "R U R'"]),
-        ("pyraminx", "R F", ["turn 2, 'F'", "L, L'"]),
+        ("pyraminx", "R F", ["turn 2, 'F'", "L, R, B, u"]),
     ],
 )
 def test_what_is_no_turn_is_named(name: str, text: str, said: list[str]) -> None:

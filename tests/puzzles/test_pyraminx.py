@@ -26,7 +26,7 @@ def test_turns_from_the_solved_puzzle(turn: str) -> None:
 
 
 BAD_TEXTS = {
-    "": ["4 rows", "F, L, R, D", "has 1"],
+    "": ["4 rows", "F, L, R, D", "has 0 stickers"],
     SOLVED + "/BBBBBB": ["4 rows", "has 5"],
     "FFFFFF/LLLLL/RRRRRR/DDDDDD": ["face L", "'LLLLL'", "5 stickers", "expected 6"],
     "FFFFFF/LLLLLL/RRRRRR/DDDDUD": ["face D", "'U'", "F, L, R, D"],

@@ -34,7 +34,7 @@ _VALUES = st.recursive(
 _FIELDS = (
     "puzzle", "options", "start", "kind", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
-    "pieces", "empty", "component", "every",
+    "pieces", "empty", "starts", "component", "every",
 )  # fmt: skip
 _KINDS = (
     "explore",
@@ -43,6 +43,7 @@ _KINDS = (
     "study",
     "sizes",
     "boards",
+    "starts",
     "generate",
     "hunt",
     "optimise",

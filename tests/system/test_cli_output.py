@@ -71,6 +71,7 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
         ("diameter {counted} --component 2", ["size 248", "diameter 72", "radius 36", "pair 3", "72 moves away"]),
         ("distance {explored} ABBC/ABBC/DEEF/DGHF/.IJ.", [f"2 moves from {START} to ABBC/ABBC/DEEF/DGHF/.IJ."]),
         ("path {explored}", ["0 start", "116 moves"]),
+        ("path {explored} --statistics", ["moves 116", "solutions 4,112,640,000", "idle none", "good moves ▄▄▄▄▃"]),
         (f"show {KEY}", [f"configuration {START}", f"key {KEY}", "goal no", "moves G down, H down, I right, J left"]),
         ("verify {explored}", ["sound: checked 168 layers", " (a sample, --seed ", "; --full checks all)"]),
         ("verify {counted}", ["sound: checked 1 layer, ", " components (a sample, --seed "]),
@@ -164,6 +165,7 @@ def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> No
     ("line", "said"),
     [
         ("path {explored} --film film.png", "must end in .gif, .svg, .html"),
+        ("path {explored} --statistics --film film.svg", "--statistics cannot be combined with"),
         ("diameter {counted} --plot pairs.gif", "must end in .svg, .png"),
         ("show ABBC/ABBC/DEEF/DGHF/I..J --plot board.pdf", "must end in .svg, .png"),
     ],

@@ -87,7 +87,9 @@ def test_a_game_without_a_run_is_won(tmp_path: Path) -> None:
     with playing(tmp_path, "tiles", "-o", "rows=2", "-o", "columns=2", "--from", "13/2.") as player:
         assert player.board()[0].endswith("tiles, 0 moves")
         assert player.press("?")[-1] == "you are 2 moves from the goal, best: 3 down"
-        assert player.press("\x1bOB", "\x1b[B", "\x1b[C")[-1] == "goal reached after 2 moves"
+        assert player.press("\x1bOB", "\x1b[B", "\x1b[C")[-1] == "goal reached after 2 moves, the fewest"
+        won = player.press("\x7f", "\x7f", "\x1b[C", "\x1b[D", "\x1b[B", "\x1b[C")[-1]
+        assert won == "goal reached after 4 moves, 2 more than the fewest, 1 mistake"
         assert player.leave("\x04") == 0
 
 

@@ -55,6 +55,10 @@ def mixes(job: Any) -> Any:
     return read_members(job.store)
 
 
+def starts(job: Any) -> Any:
+    return list(job.rows())
+
+
 def designs(job: Any) -> Any:
     return job.boards()
 
@@ -94,6 +98,13 @@ KINDS = {
         "mixes_done",
         mixes,
         "boards",
+    ),
+    "starts": Kind(
+        ("study", "starts", f"60 {CARS} 2332\n" * 30, "-o", "axis=rows-and-columns"),
+        ("study", "starts", "one AB/..\ntwo ABC/.D.", "-o", "goal=A@1,2"),
+        "starts_done",
+        starts,
+        "starts",
     ),
     "generate": Kind(
         (
@@ -135,7 +146,7 @@ KINDS = {
 #: Its members are runs by themselves, whose small layers are given to nobody.
 SIZES = Kind(("study", "sizes", "tiles", "--sizes", "4..10"), (), "members_done", members, "sizes")
 #: What the default suite has no time for: they are queued as the others are.
-SLOW = ("study", "optimise", "boards", "generate", "hunt of boards")
+SLOW = ("study", "optimise", "boards", "starts", "generate", "hunt of boards")
 every_kind = pytest.mark.parametrize(
     "kind", [pytest.param(KINDS[name], marks=[pytest.mark.slow] * (name in SLOW)) for name in KINDS], ids=KINDS
 )

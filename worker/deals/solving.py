@@ -144,7 +144,7 @@ def _before(puzzle: Dealt, layer: Keys, after: Key) -> Key:
     )
 
 
-def bytes_of_search(puzzle: Dealt, cap: int) -> int:
+def bytes_of_search(puzzle: Puzzle, cap: int) -> int:
     """Return the most memory that `solve` takes: the layers, and as much again while one is merged."""
     return 3 * cap * puzzle.layout.bytes + _BLOCK * puzzle.most_successors * 2 * puzzle.layout.bytes
 

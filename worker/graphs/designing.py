@@ -72,10 +72,12 @@ class SolvedSpace:
         if not whole:
             return None
         keys = sort_keys(np.concatenate(layers))
+        return cls.over(puzzle, keys, closed_graph(puzzle, keys)) if puzzle.is_goal(keys).any() else None
+
+    @classmethod
+    def over(cls, puzzle: Puzzle, keys: Keys, graph: Graph) -> "SolvedSpace":
+        """Return the space of increasing `keys`, some of them goals, that `graph` connects."""
         goals = np.flatnonzero(puzzle.is_goal(keys)).astype(np.int32)
-        if not len(goals):
-            return None
-        graph = closed_graph(puzzle, keys)
         return cls(puzzle, keys, graph, distances_from(graph, goals))
 
     def place(self, key: Key) -> int:

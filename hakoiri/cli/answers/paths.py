@@ -1,6 +1,7 @@
 """The commands ``distance`` and ``path``: shortest paths, one or all of them."""
 
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from hakoiri.cli.groups import Asking
 from hakoiri.cli.options import ConfArgument, RunArgument
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.reading import read_board
-from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.render.tables import facts, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath, ShortestPaths
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 #: The most moves of a path that is printed in colours.
 _COLOURED = 10_000
 _USUALLY_LISTED = 100
+#: Shares of good moves, in eighths.
+_BARS = "▁▂▃▄▅▆▇█"
 FromOption = Annotated[str | None, option("--from", "CONF|FILE", "Start of the path.", usual="the run's start")]
 AvoidOption = Annotated[
     list[str] | None, option("--avoid", "CONF|FILE", "Avoid configurations like this, '*' for anything. Repeatable.")
@@ -64,6 +67,9 @@ def path(
     film: Annotated[
         Path | None, option("--film", "FILE", "Write a film: .gif, .svg, or .html to step through.")
     ] = None,
+    statistics: Annotated[
+        bool, flag("--statistics", "Show a designer's figures instead of the path: solutions, forced moves, dead ends.")
+    ] = False,
     *,
     asking: Asking,
 ) -> None:  # fmt: skip
@@ -82,7 +88,12 @@ def path(
         check_ending(film, FILMS)
         if count or every:
             raise PuzzleError("--film cannot be combined with --count or --all")
+    if statistics and (count or every or film or avoid or target != "goal"):
+        raise PuzzleError("--statistics cannot be combined with --count, --all, --film, --avoid or --to")
     with asking.open(name) as run:
+        if statistics:
+            _show_statistics(run, None if source is None else read_board(source), asking.json)
+            return
         if count or every:
             listed = (limit or _USUALLY_LISTED) if every else 0
             _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, asking.json)
@@ -112,6 +123,20 @@ def _show_all(run: "Run", found: "ShortestPaths", limit: int, json: bool) -> Non
     more = found.count - limit
     rest = f", {more:,} more with --limit" if limit and more > 0 else ""
     stdout().print(f"{counted(found.count, 'shortest paths')} of {counted(found.length, 'moves')}{rest}")
+
+
+def _show_statistics(run: "Run", source: str | None, json: bool) -> None:
+    """Print the figures of a board, and a bar for each step of its first shortest solution."""
+    from hakoiri.rows.answers import statistics_row
+
+    row = statistics_row(run, source)
+    if json:
+        print_json({"run": run.name} | row)
+        return
+    shares, idle = row.pop("good"), row.pop("idle")
+    shown = {name.replace("_", " "): value for name, value in row.items()}
+    shown |= {"idle": idle if idle is None else " ".join(idle) or "none"}
+    stdout().print(facts(shown | {"good moves": "".join(_BARS[ceil(share * 8) - 1] for share in shares) or None}))
 
 
 def _print_path(run: "Run", found: "ShortestPath") -> None:

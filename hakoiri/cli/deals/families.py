@@ -1,15 +1,26 @@
-"""The commands ``study boards`` and ``study sizes``: all boards of given pieces; a puzzle of one size after another."""
+"""The commands ``study boards``, ``sizes`` and ``starts``: boards of given pieces, size after size, lists of starts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
 
-from hakoiri.cli.commands import command_line, flag, option
+from hakoiri.cli.commands import argument, command_line, flag, option
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.groups import Work
-from hakoiri.cli.options import PuzzleOptions, QueueOption, parse_options, parse_sizes, puzzle_argument, spec_of
+from hakoiri.cli.options import (
+    GoalOption,
+    PuzzleOptions,
+    QueueOption,
+    parse_count,
+    parse_options,
+    parse_sizes,
+    puzzle_argument,
+    spec_of,
+)
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.reading import read_text
 from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:
@@ -53,18 +64,56 @@ def boards(
     asked = StudyBoards.parse_request(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
 
     def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
-        return _write(job, csv)
+        return _write(job, csv, "components")
 
     start_run(asked, "boards", work, queue=queue, finish=finish)
 
 
-def _write(job: "Job", table: Path | None) -> dict[str, Any]:
+def _write(job: "Job", table: Path | None, rows: str) -> dict[str, Any]:
     from hakoiri.export.rows import write_rows
 
     if table is not None:
         count = write_rows(job.rows() or iter(()), table)
-        stderr().print(Text(f"{count:,} components written to {table}"))
+        stderr().print(Text(f"{count:,} {rows} written to {table}"))
     return {}
+
+
+@command_line("study starts boards.txt -o axis=rows-and-columns -o metric=straight", words=2)
+def starts(
+    file: Annotated[str, argument("FILE", "A start per line, perhaps after its name; - for stdin.")],
+    puzzle: Annotated[
+        str,
+        option("--puzzle", "PUZZLE", "Puzzle of the starts; FILE.py:NAME for your own.",
+               autocompletion=puzzles_beginning),
+    ] = "sliding",
+    options: PuzzleOptions = None,
+    goal: GoalOption = None,
+    cap: Annotated[
+        int, option("--cap", "POSITIONS", "Give up a start after this many: 500k, 10M.", parser=parse_count)
+    ] = "1M",  # type: ignore[assignment]
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per start: .csv or .parquet.")] = None,
+    queue: QueueOption = False,
+    *,
+    work: Work,
+) -> None:  # fmt: skip
+    """Search from every start of a file.
+
+    Reports the fewest moves to the goal, what the start reaches, and the moves of the hardest configuration there.
+    Lines such as "60 BOARD 2332" of collections of Rush Hour are read, too. Comments begin with a semicolon. If
+    interrupted, run the same command again to continue.
+    """
+    from hakoiri.coordinator.families.starts import StudyStarts
+    from hakoiri.export.rows import check_ending
+
+    refuse_with_queue(queue, {"--csv": csv})
+    if csv is not None:
+        check_ending(csv)
+    asked = StudyStarts.parse_request(spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
+
+    def finish(job: StudyStarts, _: "Control") -> dict[str, Any]:
+        return _write(job, csv, "starts")
+
+    start_run(asked, "starts", work, queue=queue, finish=finish)
 
 
 @command_line("study sizes tiles --sizes 4..8", words=2)

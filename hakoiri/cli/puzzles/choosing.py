@@ -23,7 +23,7 @@ def puzzles(
         argument("[PUZZLE]", "Puzzle to describe; FILE.py:NAME for your own.", autocompletion=puzzles_beginning),
     ] = None,
     options: PuzzleOptions = None,
-    classics: Annotated[bool, flag("--classics", "List known boards with their fewest moves and sources.")] = False,
+    classics: Annotated[bool, flag("--classics", "List known starts with their fewest moves and sources.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List the puzzles and their options, or describe one of them.
@@ -52,10 +52,11 @@ def puzzles(
 
 
 def _list_classics(rows: list[dict[str, Any]]) -> None:
-    listed = table("name", *rows[0]["moves"], "what it is, its source")
+    listed = table("name", "puzzle", "fewest moves", "what it is, its source")
     for row in rows:
         told = Text.assemble(row["title"], "\n", (row["source"], "dim"))
-        listed.add_row(row["name"], *(f"{moves:,}" for moves in row["moves"].values()), told)
+        moves = ", ".join(f"{moves:,} {metric}" for metric, moves in row["moves"].items())
+        listed.add_row(row["name"], row["puzzle"], moves.removesuffix(" moves"), told)
     stdout().print(listed)
     example = rows[0]["name"]
     stdout().print(f"search one: hakoiri run sliding --from {example} -o metric=finger; draw it: hakoiri show "

@@ -1,6 +1,8 @@
 """Help for a player: the shortest path to a goal, and boards of a given distance, from a run."""
 
 from contextlib import ExitStack
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -50,6 +52,22 @@ class Hints:
         place = self._way.index(game.here)
         best = next(choice.words for choice in game.choices if choice.target == self._way[place + 1])
         return f"you are {counted(len(self._way) - 1 - place, 'moves')} from the goal, best: {best}"
+
+    def verdict(self, path: "list[Key]") -> str:
+        """Return how a game compares with the fewest moves, and its mistakes; nothing if no run knows.
+
+        A mistake is a move after which the goal is farther, or out of reach.
+        """
+        from hakoiri.rows.positions import table_of
+
+        run = self._run_with(self._puzzle.render(path[0]))
+        table = None if run is None else table_of(run)
+        if run is None or table is None:
+            return ""
+        known = table.know(run.puzzle.keys([run.puzzle.parse(key) for key in path]))
+        away = [inf if each is None or each.goal_distance is None else each.goal_distance for each in known]
+        more, mistakes = len(path) - 1 - int(away[0]), sum(later > before for before, later in pairwise(away))
+        return f", {more:,} more than the fewest, {counted(mistakes, 'mistakes')}" if more else ", the fewest"
 
     def start_at(self, distance: int, number: int) -> "Key":
         """Return a configuration `distance` moves from its nearest goal, chosen by `number`.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _BYTES_AT_ONCE = 64
 #: The input of one key: an arrow, or a character; an escape that begins no sequence is the Escape key.
 _KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
+_LOOKING = Text("looking for the shortest path", "dim")
 _HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 
@@ -92,10 +93,14 @@ def _play(console: Console, game: PlaySession, hints: Hints) -> None:
         if game.leaves(key):
             break
         if key is Press.HINT:
-            console.print(Text("looking for the shortest path", "dim"))
+            console.print(_LOOKING)
             game.message = hints.hint(game)
         else:
+            made = len(game.path)
             game.press(key)
+            if game.solved and len(game.path) > made:
+                console.print(_LOOKING)
+                game.message += hints.verdict(game.path)
         _draw(console, game)
 
 

@@ -129,6 +129,16 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
         return asked.answer(run, answers.path_row(run.path(to, source)))
 
 
+@computed(router, "/statistics", "The statistics of a board: its shortest solutions, forced moves, idle pieces.")
+def statistics(asked: AskedRun, source: _Begin = None) -> Response:
+    """`from` is by default the start of the run. A long question for a large run."""
+    with asked.opened() as run:
+        if is_long(run, most=SMALL):
+            begin = None if source is None else key_text(run.puzzle, run.puzzle.parse(source))
+            return pending(asked.long("path", statistics=True, from_=begin))
+        return asked.answer(run, answers.statistics_row(run, source))
+
+
 @computed(router, "/hardest", "The configurations farthest from their nearest goal.")
 def hardest(
     request: Request, opened: Runs, run: RunName, limit: Annotated[int, Query(ge=1, le=1000)] = 100

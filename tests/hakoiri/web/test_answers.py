@@ -18,6 +18,7 @@ from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.rows.positions import position_row, table_of
 from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.web.routes import answers
 from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
 from tests.hakoiri.web.conftest import Served
@@ -71,6 +72,8 @@ SAME = [
     ("{small}/distance?to=1.2/345", "distance {small} 1.2/345"),
     ("{small}/path?to=goal&from=1.2/345", "path {small} --to goal --from 1.2/345"),
     ("{whole}/path?to=.AAC/BBD.&from=AABB/C..D", "path {whole} --to .AAC/BBD. --from AABB/C..D"),
+    ("{small}/statistics", "path {small} --statistics"),
+    ("{small}/statistics?from=1.2/345", "path {small} --statistics --from 1.2/345"),
 ]
 
 
@@ -82,6 +85,26 @@ def test_an_answer(served: Served, path: str, line: str) -> None:
     assert asked(served, where) == expected
     begun = served.client.post(where)
     assert begun.status_code == 405 if "layers" in path else begun.json() == expected
+
+
+def test_statistics_of_a_board_of_a_large_run_are_a_long_question(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that a process would answer; and of what has none it is said at once."""
+
+    def begin(_: Questions, question: Question) -> None:
+        question.folder.mkdir(parents=True, exist_ok=True)
+        told = served.said(question.words[0], question.run, *question.words[1:])
+        (question.folder / "answer").write_text(json.dumps(told), encoding="utf-8")
+
+    where = f"/api/runs/{served.small}/statistics?from=1.2/345"
+    expected = asked(served, where)
+    monkeypatch.setattr(answers, "SMALL", 10)
+    monkeypatch.setattr(Questions, "_begin", begin)
+    assert served.client.post(where).json() == expected == asked(served, where)
+    monkeypatch.undo()
+    found = asked(served, f"/api/runs/{served.directed}/statistics", 409)
+    assert found["detail"] == "the moves of gap cannot be taken back, so boards have no statistics"
 
 
 def test_one_component(served: Served) -> None:
@@ -323,7 +346,7 @@ def test_every_route_is_compared(served: Served) -> None:
     known = served.client.get("/api/openapi.json").json()["paths"]
     # POST computes what GET answers, by the same function.
     both = [path for path, methods in known.items() if {*methods} == {"get", "post"} and path != "/api/runs"]
-    assert len(both) == 9
+    assert len(both) == 10
     routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
     routes -= {f"post {path}" for path in both}
     expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}

@@ -16,6 +16,7 @@ _LONG = [
     "{directed}/components/strong?limit=3",
     "{small}/path?to=goal&from=1.2/345",
     "{small}/distance?to=farthest&from=1.2/345",
+    "{small}/statistics",
 ]
 
 

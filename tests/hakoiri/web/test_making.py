@@ -64,6 +64,10 @@ KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
         {"kind": "boards", "mixes": 1},
     ),
     (
+        {"puzzle": "sliding", "kind": "starts", "starts": "one A.\n2 AB/C.", "options": {"goal": "A@1,2"}},
+        {"kind": "starts", "starts": 2, "solvable": 2},
+    ),
+    (
         {"puzzle": "sliding", "kind": "generate", "size": "2x2", "pieces": "1x1:1", "goal": "1x1@2,2", "boards": 1},
         {"kind": "generate", "boards": 1},
     ),
@@ -114,6 +118,8 @@ def test_a_run_of_every_kind(
         ({"puzzle": "gap", "kind": "study"}, "no sizes are given"),
         ({"puzzle": "gap", "kind": "study", "sizes": [3], "options": {"ranks": "3"}}, "already set ranks"),
         ({"puzzle": "gap", "kind": "study", "sizes": [300]}, "ranks 300 is not in 3..13"),
+        ({"puzzle": "tiles", "kind": "starts", "starts": ".12/345/678\nx"}, "line 2: "),
+        ({"puzzle": "tiles", "kind": "starts"}, "0 starts found"),
         ({"puzzle": "gap", "kind": "hunt", "seed": -1}, "seed -1 is not in 0..4294967295"),
         ({"puzzle": "gap", "kind": "hunt", "objective": "fun"}, "body.objective"),
         ({"puzzle": "nakuron", "kind": "optimise", "seconds": -3}, "-3.0 is not a number of seconds"),

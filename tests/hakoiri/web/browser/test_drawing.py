@@ -124,7 +124,7 @@ def test_the_answer_for_a_large_board_comes_at_once(page: Page) -> None:
 def test_a_known_board_is_a_choice_and_a_run_without_end_is_confirmed(page: Page, site: Site) -> None:
     page.goto("/#/new/klotski")
     expect(page.locator(".verdict")).to_contain_text("Solvable in 116 moves")
-    page.get_by_label("Puzzle").select_option("century (board)")
+    page.get_by_label("Puzzle").select_option("century (sliding)")
     expect(page.locator(".verdict")).to_contain_text("Solvable in 131 moves")
     expect(page.locator(".head")).to_contain_text("Winning Ways")
     page.goto("/#/new/tiles?rows=4&columns=4")

@@ -60,6 +60,20 @@ def test_the_page_plays_from_a_file(board: Run, handed: Page) -> None:
     assert handed.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
+def test_the_page_marks_mistakes_and_has_the_statistics_of_the_first_board(board: Run, handed: Page) -> None:
+    found, figures = board.statistics(), handed.locator(".statistics dd")
+    handed.get_by_text("Statistics of this board").click()
+    expect(figures.first).to_have_text(str(found.moves))
+    expect(figures.nth(1)).to_have_text(f"{found.solutions:,}")
+    handed.locator(".move").last.click()
+    expect(handed.locator(".figures")).to_contain_text("1 played · 1 mistake")
+    expect(handed.locator(".trace .mark")).to_be_visible()
+    expect(handed.locator("#said")).to_contain_text(f"A mistake. {found.moves + 1} to the goal.")
+    expect(handed.locator(".statistics")).to_contain_text("this page has no statistics of this board")
+    handed.get_by_role("button", name="Start again").click()
+    expect(figures.first).to_have_text(str(found.moves))
+
+
 def test_the_page_answers_as_the_server_does(board: Run, handed: Page) -> None:
     table = table_of(board)
     for key in ints(board.configurations()[0])[::100]:

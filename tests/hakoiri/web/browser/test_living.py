@@ -107,7 +107,14 @@ def test_a_study_a_hunt_and_an_optimisation_are_begun_and_grow(page: Page, site:
     expect(page.locator(".distance")).to_contain_text("points · start")
 
 
-def test_studies_of_sizes_and_of_boards_are_begun(page: Page, site: Site) -> None:
+def test_studies_of_sizes_boards_and_starts_are_begun(page: Page, site: Site) -> None:
+    page.goto("/#/new/sliding")
+    page.get_by_label("search from every start of a list").check()
+    page.get_by_label("starts", exact=True).fill("one A.\ntwo AB/C.")
+    page.locator("#option-goal").fill("A@1,2")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.locator("main")).to_contain_text("AB/C.")
     page.goto("/#/new/pancakes")
     page.get_by_label("study one size after another").check()
     page.get_by_label("sizes").fill("3, 4, 5, 6")

@@ -109,6 +109,60 @@ def test_the_keyboard_plays_too(page: Page, site: Site) -> None:
     expect(page.locator("#said")).to_contain_text("115 to the goal")
 
 
+@both
+def test_mistakes_are_marked_in_the_curve_counted_and_said(page: Page, site: Site) -> None:
+    board(page, site)
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    distance(page, 117)
+    expect(page.locator(".figures")).to_contain_text("1 played · 1 mistake")
+    expect(page.locator("#said")).to_have_text("G down. A mistake. 117 to the goal.")
+    expect(page.get_by_role("img", name="over 1 move played. Mistake, move 1: G down")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^G up")).last.click()
+    expect(page.locator(".figures")).to_contain_text("2 played · 1 mistake")
+    expect(page.locator("#said")).to_have_text("G up. 116 to the goal.")
+    expect(page.locator(".trace .mark")).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".figures")).to_contain_text("0 played")
+    expect(page.locator(".figures")).not_to_contain_text("mistake")
+
+
+def test_a_move_after_which_no_goal_can_be_reached_is_a_mistake(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.dealt}/board")
+    expect(page.locator(".move").first).to_be_visible()
+    for played in range(1, 40):
+        page.locator(".move").last.click()
+        expect(page.locator(".figures")).to_contain_text(f"{played} played")
+        if "No way to the goal" in page.locator(".distance").inner_text():
+            break
+    expect(page.locator(".figures")).to_contain_text("mistake")
+    expect(page.locator("#said")).to_contain_text("A mistake. No way to the goal.")
+    expect(page.locator(".trace .mark").last).to_be_visible()
+
+
+@both
+def test_the_statistics_are_those_of_the_board_that_is_shown(page: Page, site: Site) -> None:
+    """They are asked for when the panel is opened, and pieces have the letters that the player sees."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/statistics?" in request.url else None)
+    board(page, site)
+    figures = page.locator(".statistics dd")
+    page.get_by_role("button", name=re.compile("^I right")).last.click()
+    distance(page, 115)
+    assert asked == []
+    page.get_by_text("Statistics of this board").click()
+    expect(figures.first).to_have_text("115")
+    page.get_by_role("button", name="Undo").click()
+    expect(figures).to_have_text(["116", "4,112,640,000", "22", "3.36", "25,955", "498", "none"])
+    expect(page.get_by_label(re.compile("Good moves by step .*: 116 steps, the largest with 67"))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth")
+    page.route("**/statistics?*", lambda route: route.fulfill(json=route.fetch().json() | {"idle": "G"}))
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    expect(figures.first).to_have_text("117")
+    # The server calls it G, the first single cell in the order of reading.
+    expect(figures.last).to_have_text("H")
+
+
 def test_a_link_leads_to_its_configuration_and_a_film_to_the_goal(page: Page, site: Site) -> None:
     """From the last but two the film plays the rest by itself."""
     board(page, site)
@@ -280,7 +334,7 @@ def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
 def test_the_best_play_that_a_run_has_proved_is_replayed(page: Page, site: Site) -> None:
     page.goto(f"/#/runs/{site.tilted}")
     page.get_by_role("link", name="Best play").click()
-    expect(page.locator(".panel")).to_contain_text("proved optimal")
+    expect(page.locator(".figures")).to_contain_text("proved optimal")
     play = page.request.get(f"/api/runs/{site.tilted}/play").json()
     for board in play["boards"][1:]:
         page.get_by_role("button", name="Step").click()
@@ -296,7 +350,7 @@ def test_a_best_play_is_replayed_and_stars_are_drawn(page: Page, site: Site) -> 
     expect(page.locator(".distance")).not_to_contain_text("start")
     page.get_by_label("Board", exact=True).press("End")
     expect(page.get_by_role("button", name="Step")).to_be_disabled()
-    points = re.search(r"([\d,]+) points? in", page.locator(".panel").inner_text())
+    points = re.search(r"([\d,]+) points? in", page.locator(".figures").inner_text())
     assert points
     expect(page.locator(".distance strong")).to_have_text(points[1])
     page.goto(f"/#/runs/{site.stars}/solutions")

@@ -57,6 +57,23 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, 
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_axe_finds_nothing_in_statistics_and_marked_mistakes(
+    site: Site, browser: Browser, size: Any, scheme: Any
+) -> None:
+    context = browser.new_context(viewport=size, color_scheme=scheme, base_url=site.address, reduced_motion="reduce")
+    for page in watched(context, site.token):
+        page.goto(f"/#/runs/{site.explored}/board")
+        page.get_by_role("button", name=re.compile("^G down")).last.click()
+        page.get_by_text("Statistics of this board").click()
+        expect(page.locator(".statistics .bars")).to_be_visible()
+        expect(page.locator(".trace .mark")).to_be_visible()
+        assert not Axe().run(page).response["violations"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_colours_of_text_and_pieces_can_be_told_apart(site: Site, browser: Browser, scheme: Any) -> None:
     """Contrast by WCAG's formula: 4.5 for text on its grounds, 3 for what must be seen to play."""
     context = browser.new_context(color_scheme=scheme, base_url=site.address)
@@ -160,6 +177,9 @@ def test_everything_is_reached_by_keys_alone(page: Page) -> None:
     enter("link", "Board")
     enter("button", re.compile("^3 up"))
     expect(page.locator(".figures")).to_contain_text("1 played")
+    tab_to(page, page.locator(".statistics summary"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".statistics dd").first).to_be_visible()
     enter("link", "Components")
     enter("button", "diameter")
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))

@@ -1,16 +1,23 @@
-// A small line of figures, one for each step; null leaves a gap.
+// A small line of figures, one for each step; null leaves a gap. Marks are crosses, each with its words: {place, words}.
 
 import {s} from "../lib/dom.js";
 
-export function line(values, at, words) {
-  const [width, height] = [320, 64];
-  const known = values.filter(value => value !== null);
-  const most = Math.max(1, ...known);
-  const across = width / Math.max(1, values.length - 1);
-  const point = (value, place) => `${(place * across).toFixed(1)},${(height - (value / most) * (height - 6) - 3).toFixed(1)}`;
-  const points = values.map((value, place) => (value === null ? null : point(value, place))).filter(Boolean);
-  const here = values[at] === null || values[at] === undefined ? null : point(values[at], at).split(",");
-  return s("svg", {class: "line", viewBox: `-4 0 ${width + 8} ${height}`, role: "img", "aria-label": words, preserveAspectRatio: "none"},
-    s("polyline", {points: points.join(" "), "vector-effect": "non-scaling-stroke"}),
-    here && s("line", {x1: here[0], x2: here[0], y1: 0, y2: height, class: "here", "vector-effect": "non-scaling-stroke"}));
+const [WIDE, HIGH, EDGE] = [320, 56, 7];
+// Smaller differences look small.
+const LEAST_SPAN = 6;
+
+export function line(values, at, words, marks = []) {
+  const seen = values.filter(value => value !== null);
+  const [least, most] = [Math.min, Math.max].map(choose => seen.reduce((found, value) => choose(found, value)));
+  const span = Math.max(LEAST_SPAN, most - least);
+  const x = place => (EDGE + (place / Math.max(1, values.length - 1)) * (WIDE - 2 * EDGE)).toFixed(1);
+  // What is out of reach is at the top.
+  const y = value => (EDGE + ((most - (value ?? most)) / span) * (HIGH - 2 * EDGE)).toFixed(1);
+  const known = place => values[place] !== null && values[place] !== undefined;
+  const drawn = values.map((value, place) => (known(place) ? `${known(place - 1) ? "L" : "M"}${x(place)},${y(value)}` : "")).join("");
+  const cross = ({place, words: said}) => s("path", {class: "mark", d: `M${x(place)},${y(values[place])}m-4,-4l8,8m0,-8l-8,8`}, s("title", {}, said));
+  return s("svg", {class: "line", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": words},
+    s("path", {d: drawn}),
+    known(at) && s("line", {x1: x(at), x2: x(at), y1: 0, y2: HIGH, class: "here"}),
+    marks.map(cross));
 }

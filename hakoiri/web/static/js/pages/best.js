@@ -29,10 +29,10 @@ class Replay {
     const proof = found.proved ? "proved optimal" : "the best found so far";
     const part = found.filmed <= found.moves ? `the first ${counted(found.filmed - 1, "move")} are shown` : null;
     this.element = h("section", {class: "play"},
+      h("div", {class: "figures"}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
       h("div", {class: "stage"}, this.board.svg),
-      h("div", {class: "panel"},
-        h("div", {}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
-        this.trace, this.slider, h("div", {class: "row"}, this.play, this.back, this.next),
+      this.trace,
+      h("div", {class: "panel"}, this.slider, h("div", {class: "row"}, this.play, this.back, this.next),
         h("details", {}, h("summary", {}, "Sequence of moves"), h("p", {}, h("code", {}, found.sequence)))));
   }
 

@@ -25,10 +25,10 @@ export async function show(place, {path: [, chosen], query}, current) {
 class RunForm {
   constructor(puzzles, classics) {
     this.puzzles = new Map(puzzles.map(puzzle => [puzzle.name, puzzle]));
-    this.classics = new Map(classics.map(classic => [`${classic.name} (board)`, classic]));
+    this.classics = new Map(classics.map(classic => [`${classic.name} (${classic.puzzle})`, classic]));
     const group = (label, names) => h("optgroup", {label}, [...names].map(name => h("option", {}, name)));
     this.select = h("select", {id: "puzzle", onchange: () => this.#chosen(this.select.value)},
-      group("Puzzles", this.puzzles.keys()), group("Known boards", this.classics.keys()));
+      group("Puzzles", this.puzzles.keys()), group("Known starts", this.classics.keys()));
     this.summary = h("p", {class: "muted"});
     this.fields = h("div", {class: "fields"});
     this.drawn = h("div", {class: "drawn"});
@@ -40,7 +40,7 @@ class RunForm {
       this.shown = h("div", {class: "shown"}, this.drawn, this.verdict.element), this.side = h("div", {}, this.fields));
   }
 
-  // A puzzle, or a board that has a name.
+  // A puzzle, or a start that has a name.
   async #chosen(name) {
     const classic = this.classics.get(name);
     if (!classic) return this.choose(name);

@@ -1,6 +1,5 @@
 // The board of a run: distances at every step, hints, films, a link to any configuration.
 
-import {line} from "../charts/line.js";
 import {button, h, put, say} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
 import {Board} from "../picture/board.js";
@@ -8,9 +7,11 @@ import {shade} from "../picture/hints.js";
 import {Hand} from "../play/drag.js";
 import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
 import {Game} from "../play/game.js";
+import {trace} from "../play/trace.js";
 import {compute, get} from "../lib/api.js";
 import {startOf} from "../parts/pictures.js";
 import {shareButton} from "../parts/share.js";
+import {Statistics} from "../parts/statistics.js";
 import {address, note} from "../router.js";
 
 // The puzzles whose boards the editor takes, and their goals unless an option is the goal.
@@ -35,6 +36,7 @@ class View {
     this.board = new Board();
     this.game = new Game(run.run, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
     this.hand = new Hand(this.board, this.game);
+    this.statistics = new Statistics(run, this.board);
     this.shaded = localStorage.getItem("shaded") !== "no";
     this.film = new Film(this.game, towardGoal(this.game), () => this.#controls());
     this.#build();
@@ -70,13 +72,15 @@ class View {
       Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
     const shading = h("label", {class: "check"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
     this.element = h("section", {class: "play"},
-      h("div", {class: "figures"}, this.distance, this.aside, this.trace),
+      h("div", {class: "figures"}, this.distance, this.aside),
       h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.aim = h("span", {}), h("br"), this.text = h("code", {}))),
+      this.trace,
       h("div", {class: "panel"},
         h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row"}, tools.play, speed),
         h("div", {class: "row"}, tools.restart, tools.shuffle, shareButton(), tools.edit), shading, this.wrong,
-        h("h2", {}, "Legal moves"), this.moves));
+        h("h2", {}, "Legal moves"), this.moves),
+      this.statistics.element);
   }
 
   refresh() {
@@ -86,6 +90,7 @@ class View {
     this.hand.refresh();
     this.#shade();
     this.#figures(now, past, place);
+    this.statistics.show(now.key);
     this.#list(now);
     this.#controls();
     this.text.textContent = this.board.spelled(now.configuration);
@@ -107,18 +112,19 @@ class View {
     else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
     this.distance.classList.toggle("solved", solved);
     const from = now.depth === null ? null : `${number(now.depth)} from the start`;
+    // Who follows a given path wants its end.
+    const mistakes = this.walk ? [] : this.game.mistakes;
+    const made = mistakes.filter(step => step <= place).length;
     const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;
-    put(this.aside, [from, part, `${number(place)} played`].filter(Boolean).join(" · "));
-    const goals = past.map(step => step.goal);
-    const words = `Distance to the goal over ${counted(past.length - 1, "move")} played`;
-    put(this.trace, past.length > 1 && goals.some(goal => goal !== null) ? line(goals, place, words) : null);
+    put(this.aside, [from, part, `${number(place)} played`, made && counted(made, "mistake")].filter(Boolean).join(" · "));
+    put(this.trace, trace(this.game, mistakes));
     const moved = past[place].words;
-    say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : isDeadEnd(now) ? "No way to the goal." : away === null ? "" : `${number(away)} to the goal.`}`);
+    say(`${moved ? `${moved}. ` : ""}${mistakes.includes(place) ? "A mistake. " : ""}${solved ? "Solved." : now.lost ? "No way to the goal." : away === null ? "" : `${number(away)} to the goal.`}`);
   }
 
   // A large run has its goal distances in a run of its own; a button creates it.
   #unknown(now) {
-    if (isDeadEnd(now)) return void put(this.distance, h("strong", {}, "No way to the goal"));
+    if (now.lost) return void put(this.distance, h("strong", {}, "No way to the goal"));
     const findable = this.run.status === "complete" && now.goal_distance_unknown.includes("hardest");
     const reason = findable ? "not computed yet" : now.goal_distance_unknown;
     put(this.distance, h("span", {}, `Distance to the goal: ${reason} `), findable && button("Compute all", () => this.#compute()));
@@ -211,12 +217,10 @@ class View {
   }
 }
 
-const isDeadEnd = now => now.goal_distance_unknown.startsWith("no goal can be reached");
-
 // The effect of a move on the distance: 1 nearer, same distance, 1 farther.
 function change(now, {goal_distance: after}) {
   const before = now.goal_distance;
-  if (after === null) return before !== null || isDeadEnd(now) ? "no way to the goal" : "";
+  if (after === null) return before !== null || now.lost ? "no way to the goal" : "";
   if (before === null) return number(after);
   const step = after - before;
   const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "same distance";

@@ -14,7 +14,7 @@ export function kindsOf(puzzle) {
   // Hidden fields are disabled, so that the browser does not check them.
   const show = () => rows.forEach(({radio, below}) => {
     below.hidden = !radio.checked;
-    below.querySelectorAll("input").forEach(input => { input.disabled = !radio.checked; });
+    below.querySelectorAll("input, textarea").forEach(input => { input.disabled = !radio.checked; });
   });
   show();
   const element = h("fieldset", {class: "field"}, h("legend", {}, "Kind of run"), rows.map(row => row.element));
@@ -34,6 +34,7 @@ function choicesFor(puzzle, notes) {
   if (notes.has("moves score")) found.push(optimisationOf());
   if (notes.has("study sizes")) found.push(sizesOf(puzzle));
   if (notes.has("study boards")) found.push(boardsOf());
+  found.push(startsOf());
   return found;
 }
 
@@ -76,6 +77,16 @@ function boardsOf() {
     fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : count, * for any count"),
       field("empty", "empty cells", empty, "2, 2.. or 2..4"), field("where", "goal", goal, "2x2@4,2: a piece at row, column"), pairs.element],
     value: () => ({kind: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
+  };
+}
+
+// Many starts, each searched by itself.
+function startsOf() {
+  const list = h("textarea", {rows: "4", required: true, spellcheck: "false", autocapitalize: "off"});
+  return {
+    words: "search from every start of a list",
+    fields: [field("list", "starts", list, "one per line, perhaps after its name")],
+    value: () => ({kind: "starts", starts: list.value}),
   };
 }
 

@@ -63,7 +63,7 @@ export class Game {
   }
 
   #arrive(found, words, change) {
-    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, words, goal: found.goal_distance}];
+    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, words, goal: found.goal_distance, lost: found.lost}];
     this.place = this.past.length - 1;
     this.#show(found, change);
   }
@@ -73,6 +73,12 @@ export class Game {
     this.board.show(found.picture, change);
     this.changed(this);
     for (const move of found.best.slice(0, 1)) this.positions.of(move.key).catch(() => {});
+  }
+
+  // The steps after which the goal is farther, or out of reach: their numbers.
+  get mistakes() {
+    const worse = (before, after) => before.goal !== null && (after.lost || after.goal > before.goal);
+    return this.past.flatMap((step, place) => (place && worse(this.past[place - 1], step) ? [place] : []));
   }
 
   // The moves that glide a piece, each with where to.

@@ -49,6 +49,8 @@ export async function get([, , what, which]) {
   return ANSWERS[what](place);
 }
 
-export async function compute() {
-  throw new Error("this page has no path between two configurations");
+export async function compute([, , what], {from}) {
+  if (what !== "statistics") throw new Error("this page has no path between two configurations");
+  if (from !== run.start || !table.statistics) throw new Error("this page has no statistics of this board");
+  return table.statistics;
 }

@@ -31,7 +31,8 @@ export class Positions {
     const [position, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
     const changes = new Map(drawn.moves.map(move => [move.key, move]));
     const moves = position.moves.map(move => moveOf(move, changes.get(move.key)));
-    return {...position, aim: drawn.goal_text, picture: drawn.picture, moves, best: bestOf(position, moves)};
+    const lost = position.goal_distance === null && position.goal_distance_unknown.startsWith("no goal can be reached");
+    return {...position, lost, aim: drawn.goal_text, picture: drawn.picture, moves, best: bestOf(position, moves)};
   }
 }
 

@@ -1,0 +1,85 @@
+"""Algorithms: turns one after the other, repeats, groups, commutators and conjugates.
+
+A turn is clockwise; ``'`` is the other way round, and a number repeats a turn or a group: ``R U R' F2``, ``(R U)3``.
+``[R, U]`` is the commutator ``R U R' U'``, ``[R: U]`` the conjugate ``R U R'``. Blanks may be left out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.twisty.pieces import Turn, turned_then
+
+_TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]{0,2})?('?))\s*")
+_MARKS = frozenset("()[],:")
+_CLOSING = {"(": ")", "[": "]"}
+_GROUPS = "(R U)3, [R, U] or [R: U]"
+
+
+@dataclass
+class _Group:
+    """An open bracket, and the turns `done` in it: with a comma or colon as `mark`, those after it; others `before`."""
+
+    bracket: str
+    done: Turn
+    mark: str = ""
+    before: Turn = ()
+
+
+def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
+    """Return what an algorithm does; `turns` are the clockwise ones of the `puzzle` by name.
+
+    `ConfigurationError` names the turn or bracket that is wrong.
+    """
+    unmoved = tuple(range(len(next(iter(turns.values())))))
+    groups, number, at, text = [_Group("", unmoved)], 0, 0, text.strip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        name = (token[1] or token[2]) if token else ""
+        number += name not in _MARKS
+        if not token or name not in {*turns, *_MARKS}:
+            word, known = token[0].strip() if token else text[at:].split()[0], ", ".join(turns)
+            raise ConfigurationError(
+                f"turn {number}, {word!r}, is not a turn of {puzzle}; expected {known}, each alone or with 2 or '"
+            )
+        done = turns[name] if name in turns else _follow_bracket(name, groups, unmoved, number)
+        done = _repeated(done, int(token[3] or 1), unmoved)
+        groups[-1].done = turned_then(groups[-1].done, _undone(done) if token[4] else done)
+        at = token.end()
+    if len(groups) > 1:
+        raise ConfigurationError(f"{groups[-1].bracket!r} is not closed; expected groups such as {_GROUPS}")
+    return groups[0].done
+
+
+def _follow_bracket(mark: str, groups: list[_Group], unmoved: Turn, number: int) -> Turn:
+    """Open or close a group, or begin its second half; return what was done in a closed one."""
+    inner = groups[-1]
+    if mark in _CLOSING:
+        groups.append(_Group(mark, unmoved))
+    elif mark in ",:" and inner.bracket == "[" and not inner.mark:
+        groups[-1] = _Group("[", unmoved, mark, inner.done)
+    elif mark == _CLOSING.get(inner.bracket) and (mark == ")" or inner.mark):
+        groups.pop()
+        if mark == ")":
+            return inner.done
+        parts = [inner.before, inner.done, _undone(inner.before), _undone(inner.done)]
+        return reduce(turned_then, parts if inner.mark == "," else parts[:3])
+    else:
+        raise ConfigurationError(f"{mark!r} after turn {number} does not fit; expected groups such as {_GROUPS}")
+    return unmoved
+
+
+def _undone(turn: Turn) -> Turn:
+    """Return the turn that takes `turn` back."""
+    return tuple(sorted(range(len(turn)), key=turn.__getitem__))
+
+
+def _repeated(turn: Turn, times: int, unmoved: Turn) -> Turn:
+    """Return a turn made several times, by squaring: groups of groups may repeat it millions of times."""
+    found = unmoved
+    while times:
+        found = turned_then(found, turn) if times % 2 else found
+        turn, times = turned_then(turn, turn), times // 2
+    return found

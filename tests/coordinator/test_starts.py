@@ -1,0 +1,218 @@
+"""Studies of starts: figures by plain rules, lines of files, the same rows on any threads, resumed, verified."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.families.starts import START, StudyStarts, read_starts
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.permutation.tiles import Tiles
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.rows import ResultRows
+from tests.support.commands import ROOT
+from tests.support.runs import StoppingAfter, driven, opened, verified
+
+RUSH, RUSH_OPTIONS = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", {"axis": "rows-and-columns", "metric": "straight"}
+#: Boards of other pieces and other sizes, all with a piece A for the goal.
+BOARDS = """
+; Not a start.
+one AA./B.C
+# walls:
+#AA/..C
+two words AAB/C.D/.E.
+3 AA.C|3.D 77
+"""
+EASY = "BBBxxxxxxxxxoAAoooxxxxxoxxxxxoxxxxxx"
+DEALS = "dealt 11 12 13 / 21 22 23 / 31 32 33 / 41 42 43\n11 21 12/22 31 13/23 41 32/33 42 43"
+LEVELS = "5#|#@$.#|5#\nright 6#|#@$-.#|6#\n####/#+$#/####"
+ROBOTS = "A...B/...../..C../...../D....\ntwo A...B/...../...../...../....."
+OWN = f"{ROOT}/examples"
+STUDIES = [
+    (PuzzleSpec("sliding", {"goal": "A@1,2"}), BOARDS, 4),
+    (PuzzleSpec("sliding", {"metric": "finger"}), BOARDS, 4),
+    (PuzzleSpec("sliding", RUSH_OPTIONS), f"one {'o' * 13}AA{'o' * 21}\n{EASY}", 2),
+    (PuzzleSpec("tiles", {"rows": "2", "columns": "3"}), ".12/345\nhard 54./321\n0x7", 3),
+    (PuzzleSpec("tiles", {"rows": "2", "columns": "3", "goal": "*54/***"}), "345/12.", 1),
+    (PuzzleSpec("gap", {"ranks": "3"}), DEALS, 2),
+    (PuzzleSpec("hanoi", {"pegs": "3"}), "CBA/./.\nmiddle B/CA/.", 2),
+    (PuzzleSpec("burnt-pancakes", {"n": "3"}), "1 2 3\n-1 -2 -3\nnamed 3 -1 2", 3),
+    (PuzzleSpec(f"{OWN}/sokoban.py:Sokoban"), LEVELS, 3),
+    (PuzzleSpec(f"{OWN}/lunar_lockout.py:LunarLockout"), ROBOTS, 2),
+]
+
+
+def study(
+    data: Path, spec: PuzzleSpec, text: str, cap: int = 10_000, control: Control | None = None, workers: int = 1
+) -> Path:
+    asked = StudyStarts.parse_request(spec, starts=text, cap=cap)
+    return driven(data, asked.spec, "starts", asked.plan, asked.limits, control, workers=workers)
+
+
+def rows_of(directory: Path) -> list[dict[str, Any]]:
+    with opened(directory) as job:
+        return list(job.summary(None)["rows"])
+
+
+def slow_figures(puzzle: Puzzle) -> dict[str, Any]:
+    """The same figures from a graph of all that the start reaches, by the reference rules."""
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_node(puzzle.start)
+    queue = [puzzle.start]
+    for key in queue:
+        queue += {*puzzle.successors(key)} - graph.nodes
+        graph.add_edges_from((key, after) for after in puzzle.successors(key))
+    depths = nx.single_source_shortest_path_length(graph, puzzle.start)
+    layers = [[*depths.values()].count(depth) for depth in range(max(depths.values()) + 1)]
+    goals = {key for key in graph if puzzle.is_goal(puzzle.keys([key]))[0]}
+    found: dict[str, Any] = {
+        "moves": min((depths[key] for key in goals), default=None),
+        "configurations": len(graph),
+        "layers": layers,
+    }
+    found |= {"depth": len(layers) - 1, "exhausted": True, "hardest_moves": None, "hardest": None}
+    if goals and puzzle.undirected:
+        away = nx.multi_source_dijkstra_path_length(graph.reverse(), goals)
+        farthest = max(away.values())
+        found["hardest_moves"] = farthest
+        found["hardest"] = puzzle.render(min(key for key in graph if away[key] == farthest))
+    return found
+
+
+@pytest.mark.parametrize(("spec", "text", "count"), STUDIES, ids=[spec.name.rpartition(":")[2] for spec, *_ in STUDIES])
+def test_figures_are_those_of_a_graph(spec: PuzzleSpec, text: str, count: int, tmp_path: Path) -> None:
+    spec = with_own_file(spec)
+    directory = study(tmp_path, spec, text)
+    rows = rows_of(directory)
+    assert len(rows) == count
+    for row in rows:
+        expected = slow_figures(PuzzleSpec(spec.name, spec.options, row["start"], digest=spec.digest).build())
+        assert expected.items() <= row.items()
+    assert verified(directory, full=True).ok
+
+
+def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
+    spec, text = PuzzleSpec("sliding", {"goal": "A@1,2"}), BOARDS * 3
+    expected = rows_of(study(tmp_path / "one", spec, text))
+    assert rows_of(study(tmp_path / "two", spec, text, workers=2)) == expected
+    stopped = study(tmp_path / "stopped", spec, text, control=StoppingAfter(5))
+    assert 0 < len(rows_of(stopped)) < len(expected) == 12
+    assert study(tmp_path / "stopped", spec, text) == stopped
+    assert rows_of(stopped) == expected
+
+
+def test_a_cap_ends_a_search_and_a_goal_before_it_counts(tmp_path: Path) -> None:
+    text = f"{RUSH}\n{'o' * 13}AA{'o' * 21}"
+    capped, easy = rows_of(study(tmp_path, PuzzleSpec("sliding", RUSH_OPTIONS), text, cap=100))
+    assert (capped["exhausted"], capped["moves"], capped["hardest"]) == (False, None, None)
+    assert 100 < capped["configurations"] < 2_332
+    assert (easy["exhausted"], easy["moves"], easy["configurations"]) == (True, 1, 5)
+    (all_of_it,) = rows_of(study(tmp_path, PuzzleSpec("sliding", RUSH_OPTIONS), RUSH, cap=2_332))
+    assert (all_of_it["exhausted"], all_of_it["moves"], all_of_it["configurations"]) == (True, 60, 2_332)
+    (near,) = rows_of(study(tmp_path, PuzzleSpec("tiles"), "1.2/345/678", cap=10))
+    assert (near["exhausted"], near["moves"]) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"moves": 2}, "but StartFigures"),
+        ({"hardest": "A"}, "but StartFigures"),
+        ({"layers": [1, 1]}, "the sums of its rows"),
+    ],
+)
+def test_a_changed_row_is_found(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    directory = study(tmp_path, PuzzleSpec("sliding", {"goal": "A@1,2"}), "AA./B.C")
+    assert verified(directory, full=False).ok
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, START)
+        rows.stage(0, rows.read(0) | change)
+        store.commit(store.state)
+    assert any(said in fault for fault in verified(directory).faults)
+
+
+def test_a_missing_row_is_found(tmp_path: Path) -> None:
+    directory = study(tmp_path, PuzzleSpec("tiles", {"rows": "2"}), ".12/345")
+    with RunStore(directory, writable=True) as store:
+        store.erase(b"rows", f"{START}/".encode() + bytes(4))
+        store.commit(store.state)
+    assert "0 of 1 start" in verified(directory).faults[0]
+
+
+def test_the_kernels_are_compared_with_the_plain_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = study(tmp_path, PuzzleSpec("tiles", {"rows": "2"}), ".12/345")
+    monkeypatch.setattr(Tiles, "successors", lambda *_: [])
+    report = verified(directory)
+    assert report.cause == "puzzle" and "([1], 0) by the plain rules" in report.faults[0]
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "line", "name", "start"),
+    [
+        ("sliding", "AB/..", "", "AB/.."),
+        ("sliding", "  one\tAB/..  ", "one", "AB/.."),
+        ("sliding", "two words AB/..", "two words", "AB/.."),
+        ("sliding", f"60 {RUSH} 2332", "60", RUSH),
+        ("sliding", f"{RUSH} 2332", "", RUSH),
+        ("sliding", "easy 2A|2. 12", "easy", "2A|2."),
+        ("cube2", "(R U)3 F", "", "(R U)3 F"),
+        ("cube2", "trigger: R U R'", "trigger:", "R U R'"),
+        ("cube2", "solved UUUURRRRFFFFDDDDLLLLBBBB 0", "solved", "UUUURRRRFFFFDDDDLLLLBBBB"),
+        ("gap", "11 12 13 14 15 16 17 / 21 22 23 24 25 26 27/31 32 33 34 35 36 37/41 42 43 44 45 46 47", "", None),
+    ],
+)  # fmt: skip
+def test_a_start_is_told_from_its_name(puzzle: str, line: str, name: str, start: str | None) -> None:
+    found = read_starts(line, lambda text: PuzzleSpec(puzzle, {}, text).build().start)
+    assert [each[:2] for each in found] == [(name, start or line)]
+
+
+NAMES = st.text(st.characters(exclude_characters="/|;#", exclude_categories=("C", "Z")), min_size=1, max_size=40)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4))
+def test_any_word_may_be_a_name(names: list[str]) -> None:
+    text = "\n".join(f"{name} AA/B." for name in names)
+    found = read_starts(text, lambda part: PuzzleSpec("sliding", {}, part).build().start)
+    assert [(name, start) for name, start, _ in found] == [(name, "AA/B.") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "said"),
+    [
+        (PuzzleSpec("sliding"), "AB/..\n\n; more\nAB/...", "line 4: row 2 '...' has 3 cells"),
+        (PuzzleSpec("sliding"), "name AAB/A.B/B.B", "line 1: piece B"),
+        (PuzzleSpec("sliding"), f"60 {RUSH[1:]} 2332", "line 1: piece"),
+        (PuzzleSpec("sliding", {"goal": "C@1,1"}), "AB/CC\nAB/..", "line 2: sliding option goal=C@1,1: "),
+        (PuzzleSpec("tiles"), ".12/345/678\n.21/345/678", "line 2: "),
+        (PuzzleSpec("cube2"), "R U R'\nR U X", "line 2: turn 3, 'X'"),
+        (PuzzleSpec("gap", {"ranks": "3"}), "11 12 13/21 22 23/31 32 33/41 42 49", "line 1: "),
+        (PuzzleSpec("tiles"), "; nothing\n", "0 starts found, expected 1 to 10,000"),
+    ],
+)
+def test_a_line_without_a_start_is_named(spec: PuzzleSpec, text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        StudyStarts.parse_request(spec, starts=text)
+    assert str(refusal.value).startswith(said)
+
+
+def test_what_cannot_be_studied_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="10,001 starts found, expected 1 to 10,000"):
+        read_starts("x\n" * 10_001, str)
+    with pytest.raises(UnanswerableError, match="is a tree"):
+        StudyStarts.parse_request(PuzzleSpec("magic-star"), starts="1")
+    with pytest.raises(PuzzleError, match="cap 0"):
+        StudyStarts.parse_request(PuzzleSpec("tiles"), starts=".12/345/678", cap=0)
+    asked = StudyStarts.parse_request(PuzzleSpec("sliding", {"distinct": "A"}), starts="AB/..")
+    with pytest.raises(PuzzleError, match="by letters"):
+        StudyStarts.validate(asked.spec, asked.plan)
+    with pytest.raises(PuzzleError, match="version 9"):
+        StudyStarts.validate(PuzzleSpec("tiles"), {"starts_version": 9})
+    with pytest.raises(PuzzleError, match="mirror images are not merged"):
+        StudyStarts.validate(PuzzleSpec("klotski", merge_mirrors=True), asked.plan)
