@@ -163,7 +163,7 @@ class Boards:
         standing = list(parse_board(board).pieces.values())
         for _ in range(_ATTEMPTS):
             rest = list(standing)
-            for _ in range(1 + next(words) % 2):
+            for _ in range(1 + next(words) % min(2, len(rest))):
                 rest.pop(next(words) % len(rest))
             for _ in range(_PUT):
                 form, cell = (next(words) % number for number in (len(self.pieces), self.size.cells))
