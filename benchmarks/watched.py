@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -137,8 +138,11 @@ def _seconds(process: int) -> float:
 
 def _thread_seconds(process: int) -> dict[int, float]:
     """Return the processor seconds of each living thread of a process."""
-    files = Path(f"/proc/{process}/task").glob("*/schedstat")
-    return {int(file.parent.name): int(file.read_text().split()[0]) / 1e9 for file in files}
+    found = dict[int, float]()
+    for file in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        with suppress(OSError):  # The thread has ended since.
+            found[int(file.parent.name)] = int(file.read_text().split()[0]) / 1e9
+    return found
 
 
 def _alone(process: int, cpu: float, before: Mapping[int, float]) -> float:

@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,7 @@ _TOLD = {"note": "note", "report": "note", "_note": "note", "log": "note", "BadP
 _TOLD |= {"problem": "problem", "HTTPException": "problem", "fault": "fault", "mistake": "fault", "damage": "fault"}
 
 
+@cache
 def messages() -> dict[str, set[str]]:
     """Return the messages that the product has, with their hints, by the error or by how they are told."""
     trees = [
