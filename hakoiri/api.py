@@ -112,15 +112,17 @@ class Run(OpenRun):
             return Drawing(drawn.read_text(encoding="utf-8"))
 
     def export(
-        self, file: str | os.PathLike[str], *, images: bool = False, moves: bool = False, layers: int | None = None
-    ) -> int:
+        self, file: str | os.PathLike[str], *, images: bool = False, moves: bool = False, layers: int | None = None,
+        per_page: int | None = None,
+    ) -> int:  # fmt: skip
         """Write the run to a file in the format given by its ending; return the number of its configurations or rows.
 
         Tables of configurations: .csv, .parquet. With their moves, and with `moves` the names of these: .npz,
-        .graphml, .dot. A certificate: .json. A page to play without a server: .html. With `layers`, only layers 0 to
-        `layers`; with `images`, every solution of a tree, not one per symmetry class.
+        .graphml, .dot. A certificate: .json. A page to play without a server: .html. Boards to print, `per_page` on
+        each page, with their solutions: .pdf. With `layers`, only layers 0 to `layers`; with `images`, every solution
+        of a tree, not one per symmetry class.
         """
-        return write_run(self, Path(file), images=images, moves=moves, layers=layers)
+        return write_run(self, Path(file), images=images, moves=moves, layers=layers, per_page=per_page)
 
     def export_play(self, file: str | os.PathLike[str]) -> int:
         """Write perfect play to a .csv file: key, distance to the goal, a best move and the key after it.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from hakoiri.coordinator.families.mixes import (
     filled,
     mix_row,
     read_members,
+    start_rows,
 )
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
@@ -32,7 +33,7 @@ from hakoiri.puzzles.families.mixes import Mix
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.deals.solving import layers_from
+from hakoiri.worker.deals.solving import MOST_POSITIONS, layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
 from hakoiri.worker.warm import load_family_kernels
 
@@ -61,9 +62,10 @@ class StudyBoards(RowsJob):
         empty: str = "2",
         goal: str = "",
         pairs: bool = False,
+        hardest: int = 0,
     ) -> Request:
-        plan = BoardsPlan(size, " ".join(pieces.split()), empty.strip(), goal, pairs)
-        return Request(replace(spec, start=plan.mixes()[0].board), asdict(plan), {})
+        plan = BoardsPlan(size, " ".join(pieces.split()), empty.strip(), goal, pairs, hardest=hardest)
+        return Request(replace(spec, start=plan.mixes()[0].board), plan.row(), {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -121,11 +123,15 @@ class StudyBoards(RowsJob):
         self.tell(Progress(sum(whole), total, headline=mixes))
 
     def verify(self, check: Check) -> None:
-        """Measure mixes again, without `full` a sample; search from the ends of diameters by layers."""
+        """Measure mixes again, without `full` a sample; search from ends of diameters and hardest starts by layers."""
         mixes, members = self._mixes, read_members(self.store)
         known = sorted(members)
         for mix in check.each([known[place] for place in check.sample(len(known), _SAMPLE, 0)], "mixes measured again"):
             self._derive(mixes[mix], members[mix], check)
+        starts = self.boards()
+        chosen = [starts[place] for place in check.sample(len(starts), _SAMPLE, 0)]
+        for row in check.each(chosen, "hardest starts solved again"):
+            self._solve(row, check)
         if self.store.state.status == "complete":
             if len(members) != len(mixes) or any(member.components.left() for member in members.values()):
                 check.report.fault(f"{len(members):,} of {counted(len(mixes), 'mixes')} are measured")
@@ -153,6 +159,17 @@ class StudyBoards(RowsJob):
             if len(layers) - 1 != known.components.diameter[component] or other not in ints(layers[-1]):
                 check.report.fault(f"{mix}: the ends of component {component} are not its diameter apart")
 
+    def _solve(self, row: Mapping[str, Any], check: Check) -> None:
+        check.report.count("hardest starts")
+        puzzle = self.puzzle.member(row["board"], row["goal"])
+        layers, _ = layers_from(puzzle, puzzle.keys([puzzle.start]), MOST_POSITIONS)
+        moves = next((depth for depth, layer in enumerate(layers) if puzzle.is_goal(layer).any()), None)
+        if moves != row["moves"]:
+            check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
+
+    def boards(self) -> list[dict[str, Any]]:
+        return start_rows(self.plan, self._mixes, read_members(self.store), self.puzzle)
+
     def _mix_rows(self) -> list[dict[str, Any]]:
         found = sorted(read_members(self.store).items())
         return [mix_row(self._mixes[number], member, self.puzzle) for number, member in found]
@@ -165,6 +182,7 @@ class StudyBoards(RowsJob):
         best = max(rows, key=lambda row: row["diameter"], default={"pair": None, "mix": None})
         return {name: best[name] for name in ("pair", "mix")} | {
             "diameters": {str(value): number for value, number in sorted(tally.items())}, "rows": rows,
+            "starts": self.boards(),
         }  # fmt: skip
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +201,11 @@ class StudyBoards(RowsJob):
             del row["pair"], row["hardest"]
         left = len(rows) - _SHOWN
         rest = f"{counted(left, 'mixes')} more; export writes every component" if left > 0 else ""
-        return [Table("mixes", rows[:_SHOWN], rest=rest)] if rows else []
+        starts = [{"rank": rank, **row} for rank, row in enumerate(self.boards(), 1)]
+        for start in starts:
+            del start["goal"]
+        found = [Table("mixes", rows[:_SHOWN], rest=rest), Table("hardest starts", starts, "The hardest starts")]
+        return [table for table in found if table.rows]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each component of each mix, in order; ``None`` for unknown and unrequested values."""

@@ -26,19 +26,22 @@ from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, answered
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
 
-BATCH = "batch"
+BATCH, HUNTED = "batch", "hunted"
 #: Random boards per batch; bytes per configuration of a space.
 _COUNT, _BYTES = 64, 400
 #: The boards that are searched again without ``--full``, and those shown.
 _SAMPLE, _SHOWN = 4, 12
-_MOST_CAP, _MOST_MOVES, _MOST_EACH = 10_000_000, 10_000, 64
+_MOST_CAP, _MOST_MOVES, _MOST_EACH, _MOST_HUNT = 10_000_000, 10_000, 64, 100_000
 #: Increase it when other boards are found than before.
 _VERSION = 1
 
 
 @dataclass(frozen=True)
 class GeneratePlan:
-    """The boards (`puzzles.families.mixes`), their goal, and what is wanted of each (`DesignRequest`)."""
+    """The boards (`puzzles.families.mixes`), their goal, and what is wanted of each (`DesignRequest`).
+
+    `hunt` is how often each board found is varied, in search of a harder one.
+    """
 
     size: str
     pieces: str
@@ -52,6 +55,11 @@ class GeneratePlan:
     cap: int
     seed: int
     generate_version: int = _VERSION
+    hunt: int = 0
+
+    def row(self) -> dict[str, Any]:
+        """Return the plan as stored: without `hunt` it is that of a run that was made before there was such."""
+        return {name: value for name, value in asdict(self).items() if name != "hunt" or value}
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
@@ -68,13 +76,18 @@ class GeneratePlan:
 
     def asked(self, batch: int) -> DesignRequest:
         """Return the workers' task for a batch."""
-        wanted = {name: value for name, value in asdict(self).items() if name != "generate_version"}
+        wanted = {name: value for name, value in asdict(self).items() if name not in ("generate_version", "hunt")}
         return DesignRequest(**wanted, first=batch * _COUNT, count=_COUNT)
+
+    def hunted(self, row: Mapping[str, Any]) -> DesignRequest:
+        """Return the workers' task to look for a harder board than one found."""
+        one = replace(self, least=row["moves"], each=1).asked(0)
+        return replace(one, first=row["number"], count=self.hunt, board=row["board"])
 
 
 @dataclass(frozen=True)
 class GenerateFigures(Figures):
-    """The number of boards found, and of random boards whose spaces were searched for them."""
+    """The number of boards found, and of random or varied boards whose spaces were searched for them."""
 
     boards: int = 0
     tried: int = 0
@@ -93,21 +106,33 @@ class GenerateBoards(RowsJob):
     def parse_request(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, size: str = "", pieces: str = "", empty: str = "1..", goal: str = "",
         least: int = 1, most: int = _MOST_MOVES, unique: bool = False, no_idle: bool = False, each: int = 1,
-        cap: int = 20_000, seed: int = 1, boards: int = 20, seconds: float = 600.0,
+        cap: int = 20_000, seed: int = 1, hunt: int = 0, boards: int = 20, seconds: float = 600.0,
     ) -> Request:  # fmt: skip
         require_within("boards", boards, 1, MOST_SEED)
         require_within("seed", seed, 0, MOST_SEED)
         require_within("each", each, 1, _MOST_EACH)
         require_within("cap", cap, 1, _MOST_CAP)
+        require_within("hunt", hunt, 0, _MOST_HUNT)
         require_within("least moves", least, 1, _MOST_MOVES)
         require_within("most moves", most, least, _MOST_MOVES)
         require_seconds(seconds)
         if spec.options.get("goal"):
             raise PuzzleError("the goal of the generator and option goal cannot be combined")
         plan = GeneratePlan(
-            size, " ".join(pieces.split()), empty.strip(), goal, least, most, unique, no_idle, each, cap, seed
+            size,
+            " ".join(pieces.split()),
+            empty.strip(),
+            goal,
+            least,
+            most,
+            unique,
+            no_idle,
+            each,
+            cap,
+            seed,
+            hunt=hunt,
         )
-        return Request(replace(spec, start=plan.first()), asdict(plan), {"boards": boards, "seconds": seconds})
+        return Request(replace(spec, start=plan.first()), plan.row(), {"boards": boards, "seconds": seconds})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -136,31 +161,52 @@ class GenerateBoards(RowsJob):
         return fit_threads(resources, _BYTES * self.plan.cap, "", observer, Hint("lower", "cap"))
 
     def is_done(self) -> bool:
-        return len(self.boards()) >= self._number
+        self.begin()
+        return self._enough() and not any(self._unhunted())
 
     def begin(self) -> None:
-        self._batches = _batches(self.store)
+        self._batches, self._hunted = (_boards_in(self.store, table) for table in (BATCH, HUNTED))
 
     def make_rows(self) -> None:
+        self._make(BATCH, self._batches, self._untried())
+        self._make(HUNTED, self._hunted, self._unhunted())
+
+    def _make(self, table: str, known: dict[int, list[dict[str, Any]]], asked: Iterator[tuple[int, Arrays]]) -> None:
+        """Search and keep the rows of numbered requests, while there is time."""
         numbers: list[int] = []
 
         def chunks() -> Iterator[Arrays]:
-            batch = 0
-            while not self._enough() and self.session.seconds < self.limits["seconds"]:
-                if batch not in self._batches:
-                    numbers.append(batch)
-                    yield request(self.plan.asked(batch))
-                batch += 1
+            for number, chunk in asked:
+                if self.session.seconds >= self.limits["seconds"]:
+                    return
+                numbers.append(number)
+                yield chunk
 
         for place, result in self.session.context.executor.map("design", chunks()):
-            batch, found = numbers[place], answered(result)
-            self.keep(BATCH, batch, {"boards": found})
-            self._batches[batch] = found
-            self.tell(Progress(self.found().boards, self._number, "boards"))
+            number, found = numbers[place], answered(result)
+            self.keep(table, number, {"boards": found})
+            known[number] = found
+            headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
+            self.tell(Progress(self.found().boards, self._number, "boards", headline))
             self.session.control.check()
 
+    def _untried(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the batches that are missing, until there are enough boards."""
+        batch = 0
+        while not self._enough():
+            if batch not in self._batches:
+                yield batch, request(self.plan.asked(batch))
+            batch += 1
+
+    def _unhunted(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield the boards that are still to be varied, by their place among those found."""
+        for place, row in enumerate(self._wanted(self._batches) if self.plan.hunt else ()):
+            if place not in self._hunted:
+                yield place, request(self.plan.hunted(row))
+
     def found(self) -> GenerateFigures:
-        return GenerateFigures(len(self._wanted(self._batches)), _COUNT * len(self._batches))
+        tried = _COUNT * len(self._batches) + self.plan.hunt * len(self._hunted)
+        return GenerateFigures(len(self._wanted(self._batches)), tried)
 
     def _enough(self) -> bool:
         return len(self._wanted(self._batches)) >= self._number
@@ -179,8 +225,16 @@ class GenerateBoards(RowsJob):
         return list(found.values())[: self._number]
 
     def boards(self) -> list[dict[str, Any]]:
-        """Return the boards found, the hardest first: by moves, then by the mean share of good moves."""
-        found = self._wanted(_batches(self.store))
+        """Return the boards found, the hardest first: by moves, then by the mean share of good moves.
+
+        The hardest variation that is not an image of another takes the place of a board.
+        """
+        hunted, found = _boards_in(self.store, HUNTED), self._wanted(_boards_in(self.store, BATCH))
+        images = {row["image"] for row in found}
+        for place, row in enumerate(found):
+            free = (harder for harder in hunted.get(place, []) if harder["image"] not in images)
+            found[place] = next(free, row)
+            images.add(found[place]["image"])
         return sorted(found, key=lambda row: (-row["moves"], sum(row["good"]) / row["moves"], row["number"]))
 
     def verify(self, check: Check) -> None:
@@ -211,7 +265,7 @@ class GenerateBoards(RowsJob):
         return {"rows": self.boards()}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {"boards": summary["boards"], "random boards tried": summary["tried"]}
+        return {"boards": summary["boards"], "boards tried": summary["tried"]}
 
     def tables(self) -> list[Table]:
         rows = [{"rank": rank, **_told(row)} for rank, row in enumerate(self.boards()[:_SHOWN], 1)]
@@ -222,8 +276,8 @@ class GenerateBoards(RowsJob):
         return map(_told, self.boards())
 
 
-def _batches(ledger: Ledger) -> dict[int, list[dict[str, Any]]]:
-    return ResultRows(ledger, BATCH).all(lambda _, row: [dict(board) for board in row["boards"]])
+def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:
+    return ResultRows(ledger, table).all(lambda _, row: [dict(board) for board in row["boards"]])
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:

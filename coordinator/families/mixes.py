@@ -1,14 +1,16 @@
 """Studies of boards: the plan, and the results of each mix as stored, summed up, and as rows of tables."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 from hakoiri.puzzles.capabilities import Family
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of, in_reading_order
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows
@@ -17,13 +19,18 @@ from hakoiri.worker.graphs.family import OPEN, Components, Member, MemberRequest
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
 _VERSION = 1
+#: The most hardest starts.
+_MOST_HARDEST = 100
 #: The row number of a component that is a task of its own: its mix's number times this, plus its own.
 ROOM = 1 << 12
 
 
 @dataclass(frozen=True)
 class BoardsPlan:
-    """The boards (`puzzles.families.mixes`), an optional goal ``2x2@4,2``, and whether diametral pairs are counted."""
+    """The boards (`puzzles.families.mixes`), an optional goal ``2x2@4,2``, and whether diametral pairs are counted.
+
+    With a goal, `hardest` is the number of the hardest starts to list.
+    """
 
     size: str
     pieces: str
@@ -31,6 +38,11 @@ class BoardsPlan:
     goal: str = ""
     pairs: bool = False
     boards_version: int = _VERSION
+    hardest: int = 0
+
+    def row(self) -> dict[str, Any]:
+        """Return the plan as stored: without `hardest` it is that of a run that was made before there was such."""
+        return {name: value for name, value in asdict(self).items() if name != "hardest" or value}
 
     def mixes(self) -> list[Mix]:
         """Return every mix; `PuzzleError` for an invalid plan."""
@@ -38,6 +50,9 @@ class BoardsPlan:
             raise PuzzleError(
                 f"the run was made by version {self.boards_version} of studies of boards, expected {_VERSION}"
             )
+        require_within("hardest", self.hardest, 0, _MOST_HARDEST)
+        if self.hardest and not self.goal:
+            raise PuzzleError("the hardest starts are those farthest from a goal", Hint("give", "goal", "PIECE@R,C"))
         mixes = self.boards.mixes()
         if self.goal:
             goal_of(self.boards.size, mixes[0].pieces, self.goal)
@@ -49,8 +64,11 @@ class BoardsPlan:
 
     def asked(self, mix: Mix, component: int | None = None) -> MemberRequest:
         """Return the workers' task for a mix, or for one of its components."""
-        goal = goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
-        return MemberRequest(mix.board, goal, self.pairs, component)
+        return MemberRequest(mix.board, self.goal_in(mix), self.pairs, component, self.hardest)
+
+    def goal_in(self, mix: Mix) -> str:
+        """Return the goal as a board of a mix; empty if there is none, or the mix has no such piece."""
+        return goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
 
 
 def family_of(spec: PuzzleSpec) -> Family:
@@ -136,6 +154,22 @@ def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
 def _board(puzzle: Family, key: Key) -> str:
     """Return a board in letters that do not depend on the mix: nobody typed letters here."""
     return in_reading_order(puzzle.render(key))
+
+
+def start_rows(
+    plan: BoardsPlan, mixes: Sequence[Mix], members: Mapping[int, Member], family: Family
+) -> list[dict[str, Any]]:
+    """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
+    puzzle_of = cache(lambda number: family.member(mixes[number].board))
+    starts = [(-moves, number, key) for number, member in members.items() for moves, key in member.starts]
+    found: dict[str, dict[str, Any]] = {}
+    for less, number, key in sorted(starts):
+        if len(found) == plan.hardest:
+            break
+        board, goal = _board(puzzle_of(number), key), plan.goal_in(mixes[number])
+        row = {"moves": -less, "mix": str(mixes[number]), "empty": mixes[number].empty, "board": board, "goal": goal}
+        found.setdefault(least_image(board, goal), row)
+    return list(found.values())
 
 
 def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:

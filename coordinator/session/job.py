@@ -177,6 +177,10 @@ class Job(ABC):
         """Yield the results as rows of one table, for other programs; ``None`` if the results are not rows."""
         return None
 
+    def boards(self) -> list[dict[str, Any]]:
+        """Return boards to play, the hardest first: rows with `board`, `goal` and `moves`; by default none."""
+        return []
+
     def best_play(self, budget: Budget) -> Play:
         """Return the best play known; `UnanswerableError` if no play is known, `OverBudgetError` if out of memory."""
         raise UnanswerableError(f"run {self.store.manifest.run} of kind {self.store.manifest.kind} has no plays")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from rich.text import Text
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job, Request
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
+    from hakoiri.puzzles.capabilities import Family
     from hakoiri.storage.ledger.manifest import State
 
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 Finish = Callable[[Any, "Control"], dict[str, Any]]
 #: The interval at which the parent process is checked.
 _LOOK_SECONDS = 0.2
+#: The most boards drawn.
+_DRAWN = 12
 _ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -289,6 +292,11 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
         if table.rest:
             how = f": {command(table.ask, run)}" if table.ask else ""
             console.print(Text(f"and {table.rest}{how}", "dim"), soft_wrap=True)
+    if boards := job.boards()[:_DRAWN]:
+        from hakoiri.render.pictures.terminal import print_boards
+
+        console.print()
+        print_boards(console, cast("Family", job.puzzle), boards)
     if complete:
         commands = ", ".join(command(question, run) for question in [*job.questions(), "verify"])
         console.print(Text(f"now ask: {commands}", "dim"), soft_wrap=True)

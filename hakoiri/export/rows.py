@@ -11,8 +11,9 @@ from hakoiri.export.tables import pyarrow_here
 from hakoiri.storage.engine.files import replaced, require_place
 
 _ENDINGS = (".csv", ".parquet")
-#: Columns of texts; all others are numbers.
-_TEXTS = ("mix", "one", "other", "hardest", "configuration", "name", "start")
+#: Columns of texts, and of fractions; all others are whole numbers.
+_TEXTS = ("mix", "one", "other", "hardest", "configuration", "name", "start", "board", "idle")
+_FRACTIONS = ("branching",)
 #: Rows per group of a Parquet file.
 _GROUP = 10_000
 
@@ -48,8 +49,9 @@ def _to_parquet(rows: Iterator[dict[str, Any]], target: Path) -> int:
     from pyarrow import parquet
 
     first = next(rows)
-    types = [(name, pyarrow.string() if name in _TEXTS else pyarrow.int64()) for name in first]
-    schema, rows = pyarrow.schema(types), chain([first], rows)
+    types = dict.fromkeys(_TEXTS, pyarrow.string()) | dict.fromkeys(_FRACTIONS, pyarrow.float64())
+    schema = pyarrow.schema([(name, types.get(name, pyarrow.int64())) for name in first])
+    rows = chain([first], rows)
     with parquet.ParquetWriter(target, schema, compression="zstd") as writer:
         while group := list(islice(rows, _GROUP)):
             writer.write_table(pyarrow.Table.from_pylist(group, schema=schema))

@@ -19,6 +19,7 @@ from hakoiri.opened import OpenRun
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.render import print_sheet
 from hakoiri.render.html import page, script
 from hakoiri.render.pictures.sheet import titled
 from hakoiri.render.pictures.svg import text
@@ -54,18 +55,24 @@ show(document.getElementById("board"), {run, query: parsed(location.hash).query}
 
 def write_run(
     run: OpenRun, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
-    control: Control | None = None, observer: Observer | None = None,
+    per_page: int | None = None, control: Control | None = None, observer: Observer | None = None,
 ) -> int:  # fmt: skip
-    """Write a run as `export_run`, and to a name that ends in .html as a page to play; return the number of rows."""
-    if target.suffix != ENDING:
+    """Write a run as `export_run`, to a name that ends in .html as a page to play, in .pdf as boards to print.
+
+    Returns the number of rows.
+    """
+    if per_page is not None and target.suffix != print_sheet.ENDING:
+        raise UnanswerableError(f"{target.name} has no pages; per_page does not apply", Hint("leave out", "per_page"))
+    if target.suffix not in (ENDING, print_sheet.ENDING):
         return export_run(
             run, target, images=images, moves=moves, layers=layers, control=control, observer=observer
         )  # fmt: skip
     for name, given in (("images", images), ("moves", moves), ("layers", layers is not None)):
         if given:
-            raise UnanswerableError(
-                f"a page to play has all configurations and moves; {name} does not apply", Hint("leave out", name)
-            )
+            what = "a page to play has all configurations and moves" if target.suffix == ENDING else "a PDF has boards"
+            raise UnanswerableError(f"{what}; {name} does not apply", Hint("leave out", name))
+    if target.suffix == print_sheet.ENDING:
+        return print_sheet.write_print_sheet(run, target, per_page, control, observer)
     return save_player(run, target, control, observer)
 
 

@@ -6,7 +6,8 @@ empty, or ``2..`` at least two, or ``2..4``.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -23,8 +24,9 @@ _ANY = "*"
 #: A cell of a drawn piece.
 _DRAWN = "x"
 _EXAMPLES = "words such as 2x1:3, 2x1:* or xx/x.:1..2"
-#: How often a random mix, or a random board of it, is begun anew; how many pieces are tried for one board.
-_ATTEMPTS, _STEPS = 20, 1_000
+#: How often a random mix, or a random board of it, is begun anew; how many pieces are tried for one board, and how
+#: many places in a varied one.
+_ATTEMPTS, _STEPS, _PUT = 20, 1_000, 100
 #: The most choices of numbers of pieces; more would take too long to count.
 _MOST_NUMBERS = 100_000
 
@@ -38,6 +40,14 @@ class Extent(NamedTuple):
     @property
     def cells(self) -> int:
         return self.width * self.height
+
+    @classmethod
+    def parse(cls, text: str, what: str = "size", example: str = "4x5") -> "Extent":
+        """Return the columns and rows of ``4x5``; `PuzzleError` for another text."""
+        match = re.fullmatch(r"(\d{1,2})x(\d{1,2})", text.strip())
+        if not match or not int(match[1]) * int(match[2]):
+            raise PuzzleError(f"{what}: {text!r} is not a size; expected columns x rows, such as {example}")
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.width}x{self.height}"
@@ -54,7 +64,7 @@ class Form(NamedTuple):
     def parse(cls, text: str, what: str) -> "Form":
         """Return the piece that ``2x1`` or a drawing ``xx/x.`` describes; `PuzzleError` for another text."""
         if text.strip("./x"):
-            extent = _extent(text, what, "2x1")
+            extent = Extent.parse(text, what, "2x1")
             return cls(str(extent), extent, tuple(product(range(extent.height), range(extent.width))))
         rows = text.split("/")
         cells = {row * len(rows[0]) + column for row, line in enumerate(rows) for column, cell in enumerate(line)
@@ -112,7 +122,7 @@ class Boards:
     @classmethod
     def parse(cls, size: str, pieces: str, empty: str) -> "Boards":
         """Return the boards that three texts describe; `PuzzleError` for a malformed one."""
-        board = _extent(size, "size", "4x5")
+        board = Extent.parse(size)
         if board.cells > MOST_CELLS:
             raise PuzzleError(f"size {size} is above the limit of {MOST_CELLS} cells")
         wanted: list[tuple[Form, int, int]] = []
@@ -144,6 +154,31 @@ class Boards:
             if self.least_empty <= empty <= self.most_empty and (board := board_of(self.size, pieces, empty, words)):
                 return pieces, board
         return pieces, ""
+
+    def varied(self, board: str, words: Iterator[int]) -> tuple[Pieces, str]:
+        """Return a random board with all but one or two pieces of a board, and its mix; an empty text if none is found.
+
+        Others of the pieces, or the same, are put anywhere in place of these.
+        """
+        standing = list(parse_board(board).pieces.values())
+        for _ in range(_ATTEMPTS):
+            rest = list(standing)
+            for _ in range(1 + next(words) % min(2, len(rest))):
+                rest.pop(next(words) % len(rest))
+            for _ in range(_PUT):
+                form, cell = (next(words) % number for number in (len(self.pieces), self.size.cells))
+                cells = frozenset(self.pieces[form][0].cells(self.size, cell))
+                if not cells or any(cells & other for other in rest):
+                    continue
+                rest.append(cells)
+                counts = Counter(shape_of(each, self.size.width) for each in rest)
+                pieces = tuple((form, counts[form.shape]) for form, *_ in self.pieces)
+                empty = self.size.cells - sum(map(len, rest))
+                fits = all(least <= counts[form.shape] <= most for form, least, most in self.pieces)
+                fits = fits and self.least_empty <= empty <= self.most_empty and set(rest) != set(standing)
+                if fits and next(words) % 2:
+                    return pieces, _drawn(self.size, rest)
+        return (), ""
 
     def mixes(self) -> list[Mix]:
         """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
@@ -232,9 +267,16 @@ def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | No
 
     if not filled(empty):
         return ""
-    letters = iter(LETTERS)
-    named = {mark: EMPTY if mark == EMPTY else next(letters) for mark in dict.fromkeys(board)}
-    text = "".join(named[mark] for mark in board)
+    places: dict[str, set[int]] = {}
+    for cell, mark in enumerate(board):
+        places.setdefault(mark, set()).add(cell)
+    return _drawn(size, [cells for mark, cells in places.items() if mark != EMPTY])
+
+
+def _drawn(size: Extent, pieces: Iterable[Collection[int]]) -> str:
+    """Return a board of pieces, by their cells, which are named in reading order."""
+    marks = {cell: letter for letter, cells in zip(LETTERS, sorted(pieces, key=min), strict=False) for cell in cells}
+    text = "".join(marks.get(cell, EMPTY) for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
 
 
@@ -270,13 +312,6 @@ def goal_of(size: Extent, pieces: Pieces, goal: str) -> str:
         return ""
     text = "".join("A" if cell in cells else ANYTHING for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
-
-
-def _extent(text: str, what: str, example: str) -> Extent:
-    match = re.fullmatch(r"(\d{1,2})x(\d{1,2})", text.strip())
-    if not match or not int(match[1]) * int(match[2]):
-        raise PuzzleError(f"{what}: {text!r} is not a size; expected columns x rows, such as {example}")
-    return Extent(int(match[1]), int(match[2]))
 
 
 def _bounds(text: str, most: int, what: str, expected: str) -> tuple[int, int]:

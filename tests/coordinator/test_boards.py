@@ -21,9 +21,10 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.rows import check_ending, write_rows
 from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.families.mixes import Boards, Extent, Form, board_of, configurations_of
+from hakoiri.puzzles.families.mixes import Boards, Extent, Form, board_of, configurations_of, in_reading_order
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.rows import ResultRows
@@ -34,7 +35,7 @@ from hakoiri.worker.graphs.searches import Graph
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 
-PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True)
+PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True, hardest=40)
 
 
 def studied(data: Path, plan: BoardsPlan = PLAN, control: Control | None = None, **resources: Any) -> Path:
@@ -116,6 +117,72 @@ def test_large_components_are_tasks_of_their_own(
             assert more.pairs == [whole.components.pairs[number] for number in more.number]
 
 
+def plain_starts(plan: BoardsPlan) -> list[tuple[int, str]]:
+    """Moves and board of every start that no move leads away from the goal, one of each symmetry class, by rank."""
+    found = []
+    for number, mix in enumerate(plan.mixes()):
+        goal = plan.goal_in(mix)
+        puzzle = Sliding({"goal": goal}, mix.board)
+        graph = space_of(puzzle)
+        goals = [key for key in graph if puzzle.is_goal(puzzle.keys([key]))[0]]
+        away = nx.multi_source_dijkstra_path_length(graph, goals) if goals else {}
+        for key, moves in away.items():
+            if moves and all(away[other] <= moves for other in graph[key]):
+                found.append((-moves, number, key, puzzle.render(key), goal))
+    seen: dict[str, tuple[int, str]] = {}
+    for less, _, _, board, goal in sorted(found):
+        seen.setdefault(least_image(board, goal), (-less, in_reading_order(board)))
+    return list(seen.values())
+
+
+@pytest.mark.parametrize(
+    ("pieces", "goal", "hardest"), [(PLAN.pieces, PLAN.goal, PLAN.hardest), ("xx/x.:1 2x1:0..1 1x1:*", "xx/x.@2,2", 5)]
+)
+def test_the_hardest_starts_of_a_family_are_those_of_plain_searches(
+    pieces: str, goal: str, hardest: int, study: Path, tmp_path: Path
+) -> None:
+    plan = BoardsPlan("3x3", pieces, "2", goal, hardest=hardest)
+    expected = plain_starts(plan)
+    assert len(expected) > hardest, "some are left out"
+    with opened(study if pieces == PLAN.pieces else studied(tmp_path, plan)) as job:
+        starts = job.boards()
+        shown = next(table for table in job.tables() if table.name == "hardest starts")
+        assert job.summary(None)["starts"] == starts
+    assert [(row["moves"], row["board"]) for row in starts] == expected[:hardest]
+    assert len({least_image(row["board"], row["goal"]) for row in starts}) == hardest
+    assert [(row["rank"], row["board"]) for row in shown.rows] == [
+        (rank, board) for rank, (_, board) in enumerate(expected[:hardest], 1)
+    ]
+
+
+def test_a_run_that_was_made_before_hardest_starts_is_the_same_run(tmp_path: Path) -> None:
+    plan = BoardsPlan("2x3", "1x1:*", "2..", "1x1@3,2")
+    directory = studied(tmp_path, plan)
+    with RunStore(directory, writable=True) as store:
+        assert "hardest" not in store.manifest.plan
+        rows = ResultRows(store, "mix")
+        for number in rows.numbers():
+            row = rows.read(number)
+            del row["starts"]
+            rows.stage(number, row)
+        store.commit(store.state)
+    assert studied(tmp_path, plan) == directory and verified(directory).ok
+    with opened(directory) as job:
+        assert job.boards() == job.summary(None)["starts"] == []
+
+
+def test_a_start_that_is_no_harder_than_said_is_found_by_verify(tmp_path: Path) -> None:
+    directory = studied(tmp_path, replace(PLAN, pieces="1x1:7", hardest=3))
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, "mix")
+        row = rows.read(0)
+        row["starts"][0][0] += 1
+        rows.stage(0, row)
+        store.commit(store.state)
+    faults = verified(directory, full=True).faults
+    assert any("moves from the goal, but" in fault for fault in faults)
+
+
 def test_a_study_is_the_same_however_it_is_cut(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = members_of(study)
     monkeypatch.setattr(family, "_LANES_FROM", 10)
@@ -180,7 +247,7 @@ def changed(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def test_a_lie_is_found_and_damage_is_mended(tmp_path: Path) -> None:
-    directory = studied(tmp_path, replace(PLAN, goal=""))
+    directory = studied(tmp_path, replace(PLAN, goal="", hardest=0))
     # A pair met otherwise is as good, a wrong one is not.
     changed(directory, lambda known: known["pair"][1].reverse())
     assert verified(directory).ok
@@ -286,6 +353,13 @@ def test_what_is_no_family_of_boards_is_refused(size: str, pieces: str, empty: s
 def test_goals_that_cannot_be_are_refused(goal: str, said: str) -> None:
     with pytest.raises(PuzzleError, match=said):
         replace(PLAN, goal=goal).mixes()
+
+
+def test_hardest_starts_need_a_goal_and_are_few() -> None:
+    with refused(PuzzleError, "farthest from a goal", Hint("give", "goal", "PIECE@R,C")):
+        replace(PLAN, goal="").mixes()
+    with pytest.raises(PuzzleError, match="hardest 101"):
+        replace(PLAN, hardest=101).mixes()
 
 
 def test_only_puzzles_of_boards_are_families() -> None:

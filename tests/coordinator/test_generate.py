@@ -7,13 +7,19 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from hakoiri.coordinator.families.generate import BATCH, GenerateBoards, GeneratePlan, reference_solutions
+from hakoiri.coordinator.families.generate import (
+    BATCH,
+    GenerateBoards,
+    GenerateFigures,
+    GeneratePlan,
+    reference_solutions,
+)
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.families.mixes import Boards
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image
+from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.rows import ResultRows
@@ -91,6 +97,32 @@ def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
     )
 
 
+def test_a_hunt_finds_harder_boards_the_same_on_any_threads(tmp_path: Path) -> None:
+    wanted = {
+        "pieces": "xx/x.:1..2 2x1:0..2 1x2:0..2 1x1:0..3", "empty": "2..3", "goal": "xx/x.@3,2", "least": 2,
+        "most": 60, "boards": 4,
+    }  # fmt: skip
+    before = boards_of(generated(tmp_path / "before", **wanted))
+    directory = generated(tmp_path / "one", hunt=15, **wanted)
+    found = boards_of(directory)
+    assert len(found) == 4 and len({least_image(row["board"], row["goal"]) for row in found}) == 4
+    assert sum(row["moves"] for row in found) > sum(row["moves"] for row in before)
+    for row in found:
+        puzzle = Sliding({"goal": row["goal"]}, row["board"])
+        assert reference_solutions(puzzle, puzzle.start) == (row["moves"], row["solutions"])
+    assert verified(directory, full=True).ok
+    with opened(directory) as run:
+        assert GenerateFigures.of(run.store.state).tried >= 4 * 15
+    stopped = generated(tmp_path / "two", StoppingAfter(3), workers=2, hunt=15, **wanted)
+    assert boards_of(generated(tmp_path / "two", workers=2, hunt=15, **wanted)) == found, stopped
+
+
+def test_a_run_that_was_made_before_hunts_is_the_same_run() -> None:
+    asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
+    assert "hunt" not in asked.plan and GeneratePlan(**asked.plan).hunt == 0
+    assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == asked.plan | {"hunt": 1}
+
+
 def test_a_changed_board_is_found(tmp_path: Path) -> None:
     directory = generated(tmp_path)
     assert verified(directory, full=True).ok
@@ -118,15 +150,36 @@ def test_images_of_a_board() -> None:
     assert least_image("A./AB", "**/*A") == "A./AB"
 
 
-def test_random_boards_hold_their_pieces() -> None:
+def test_random_and_varied_boards_hold_their_pieces() -> None:
     boards = Boards.parse("5x5", "2x2:1..2 xx/x.:1..2 .x/xx:0..1 1x1:*", "3..5")
     for seed in range(20):
-        pieces, board = boards.random(random_words(seed))
-        if board:
+        words = random_words(seed)
+        drawn = boards.random(words)
+        for _ in range(4):
+            pieces, board = drawn
+            if not board:
+                break
             assert 3 <= board.count(".") <= 5
             held = Sliding({}, board).pieces
             shapes = {form.shape: count for form, count in pieces if count}
             assert {kind.shape: kind.total for kind in held.kinds[:-1]} == shapes
+            assert all(least <= dict(pieces)[form] <= most for form, least, most in boards.pieces)
+            drawn = boards.varied(board, words)
+            assert drawn[1] != board
+
+
+def test_a_varied_board_differs_in_a_piece_or_two() -> None:
+    boards = Boards.parse("4x4", "2x2:1 2x1:0..3 1x1:0..6", "2..5")
+    before = "AABB/AACC/D.E./FG.."
+    standing = set(parse_board(before).pieces.values())
+    counts = set()
+    for seed in range(60):
+        _, board = boards.varied(before, random_words(seed))
+        after = set(parse_board(board).pieces.values())
+        assert after != standing and len(standing - after) <= 2
+        counts.add(len(after))
+    assert {len(standing) - 1, len(standing), len(standing) + 1} <= counts
+    assert Boards.parse("2x2", "1x1:4", "0").varied("AB/CD", random_words(1)) == ((), "")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +194,7 @@ def test_random_boards_hold_their_pieces() -> None:
         ({"least": 0}, "least moves"),
         ({"least": 21}, "most moves"),
         ({"boards": 0}, "boards 0"),
+        ({"hunt": -1}, "hunt -1"),
     ],
 )
 def test_what_cannot_be_is_refused(wanted: dict[str, Any], said: str) -> None:

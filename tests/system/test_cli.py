@@ -76,7 +76,7 @@ DOCUMENTED = {
     "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
     "deal": "puzzle seed first deals",
     "study deals": "puzzle sizes seed strategy cap complete",
-    "study boards": "puzzle mixes configurations components diameter",
+    "study boards": "puzzle mixes configurations components diameter starts",
     "study sizes": "puzzle members configurations rows",
     "study starts": "run puzzle starts solvable rows:number,name,start,moves,configurations,depth,exhausted,hardest",
     "study magic-star": "puzzle rows:points,strategy,solutions",
@@ -173,6 +173,7 @@ ASKED = {
     "deal gap": None,
     "study deals gap --sizes 3 --deals 3": None,
     "study boards --size 2x3 --pieces 1x1:*": None,
+    "study boards --size 2x3 --pieces 1x1:3 --empty 3 --goal 1x1@3,2 --hardest 2": None,
     "study sizes tiles --sizes 4": None,
     "study starts A./BC -o goal=A@1,2": None,
     "study magic-star --points 5": None,
@@ -181,7 +182,7 @@ ASKED = {
     "hunt gap -o ranks=4 --legs 16": None,
     "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
     "generate nakuron --size 5": None,
-    "generate sliding --size 3x3 --pieces 1x1:3 --goal 1x1@3,3 --boards 1": None,
+    "generate sliding --size 3x3 --pieces 1x1:3 --goal 1x1@3,3 --boards 1 --hunt 2": None,
     "replay nakuron {root}/examples/nakuron.txt 0123": None,
 }
 

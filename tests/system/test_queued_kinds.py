@@ -118,6 +118,8 @@ KINDS = {
             "2x1@4,1",
             "--boards",
             "9",
+            "--hunt",
+            "20",
         ),
         (
             "generate",

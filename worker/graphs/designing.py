@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.families.mixes import Boards, Pieces, goal_of
+from hakoiri.puzzles.families.mixes import Boards, Extent, Pieces, goal_of
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.keys.splitmix import random_words
@@ -21,7 +21,7 @@ from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PlacedPiece
 from hakoiri.worker.deals.solving import layers_from, packed, unpacked
 from hakoiri.worker.errors import refusing
 from hakoiri.worker.graphs.closed import closed_graph
-from hakoiri.worker.graphs.searches import Distances, Graph, distances_from
+from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, nearer
 
 #: The most boards of one space that are examined.
 _EXAMINED = 24
@@ -107,7 +107,7 @@ class SolvedSpace:
         """Return for each vertex whether it has a single shortest solution."""
         away, (offsets, targets) = self.away, self.graph
         source = np.repeat(np.arange(len(away)), np.diff(offsets))
-        down = away[targets] < away[source]
+        down = nearer(self.graph, away)
         following = np.zeros(len(away), dtype=np.int64)
         following[source[down]] = targets[down]
         single = np.bincount(source[down], minlength=len(away)) == 1
@@ -169,6 +169,9 @@ class DesignRequest:
     Each space of up to `cap` positions gives up to `each` boards `least` to `most` moves from the goal, the farthest
     first; none is on a shortest solution of another. If `unique`, they have a single shortest solution; if `no_idle`,
     all of their pieces have to move.
+
+    If a `board` is given, `least` moves from the goal, it is varied `count` times (`Boards.varied`) instead. Each board
+    found that takes as many moves as those before is varied from then on, and returned if it takes more.
     """
 
     size: str
@@ -184,6 +187,7 @@ class DesignRequest:
     seed: int
     first: int
     count: int
+    board: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -195,19 +199,32 @@ def _known(family: Family, goal: str) -> dict[Pieces, Family]:
 def design(family: Family, asked: DesignRequest) -> list[dict[str, Any]]:
     """Return the boards found, each with the number of its random board, its least image, and statistics."""
     boards, known = Boards.parse(asked.size, asked.pieces, asked.empty), _known(family, asked.goal)
+    if asked.board:
+        return _hunted(family, asked, boards, known)
     return [
         {"number": number} | found
         for number in range(asked.first, asked.first + asked.count)
-        for found in _designed(family, asked, boards, number, known)
+        for found in _designed(family, asked, boards.random(random_words((asked.seed << 32) + number)), known)
     ]
 
 
+def _hunted(family: Family, asked: DesignRequest, boards: Boards, known: dict[Pieces, Family]) -> list[dict[str, Any]]:
+    """Return the variations that take more moves than all before, the hardest first."""
+    words, here, harder = random_words((asked.seed << 32) + ~asked.first), asked, list[dict[str, Any]]()
+    for _ in range(asked.count):
+        for found in _designed(family, here, boards.varied(here.board, words), known):
+            if found["moves"] > here.least:
+                harder.insert(0, {"number": asked.first} | found)
+            here = replace(here, board=found["board"], least=found["moves"])
+    return harder
+
+
 def _designed(
-    family: Family, asked: DesignRequest, boards: Boards, number: int, known: dict[Pieces, Family]
+    family: Family, asked: DesignRequest, drawn: tuple[Pieces, str], known: dict[Pieces, Family]
 ) -> Iterator[dict[str, Any]]:
-    pieces, board = boards.random(random_words((asked.seed << 32) + number))
-    goal = goal_of(boards.size, pieces, asked.goal)
-    if not board or not goal:
+    pieces, board = drawn
+    goal = goal_of(Extent.parse(asked.size), pieces, asked.goal) if board else ""
+    if not goal:
         return
     puzzle = known.get(pieces) or family.member(board, goal)
     if len(known) < _MOST_KNOWN:
@@ -231,8 +248,7 @@ def _wanted(space: SolvedSpace, asked: DesignRequest) -> list[int]:
     if asked.unique and fitting.any():
         fitting &= space.unique()
     source = np.repeat(fitting, np.diff(graph.offsets))
-    passed = graph.targets[source & (away[graph.targets] < np.repeat(away, np.diff(graph.offsets)))]
-    fitting[passed] = False
+    fitting[graph.targets[source & nearer(graph, away)]] = False
     places = np.flatnonzero(fitting)
     nearest_last = places[np.argsort(-away[places], kind="stable")][:_EXAMINED].tolist()
     return [

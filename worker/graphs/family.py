@@ -1,7 +1,7 @@
 """The whole space of one member of a family: components, their exact diameters, and greatest distances from goals."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.key_index import KeyIndex
-from hakoiri.puzzles.keys.layout import Keys, ints
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.errors import refusing
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.closed import closed_graph
 from hakoiri.worker.graphs.components import inner_graph, label_components, part_of
 from hakoiri.worker.graphs.lanes import bound_each
-from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from, farthest_pairs
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, distances_from, farthest_pairs, nearer
 
 #: Components of at least this size are searched from 64 configurations at once.
 _LANES_FROM = 2_000
@@ -30,12 +31,16 @@ _MOST = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True)
 class MemberRequest:
-    """A request for a member: its start, its goal or none, whether to count diametral pairs, one component or all."""
+    """A request for a member: its start, its goal or none, whether to count diametral pairs, one component or all.
+
+    With all components come the `hardest` starts, at most that many.
+    """
 
     start: str
     goal: str = ""
     pairs: bool = False
     component: int | None = None
+    hardest: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,16 @@ class Components:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a family: its numbers of configurations and of edges, and its components."""
+    """A member of a family: its numbers of configurations and of edges, its components, and its hardest starts.
+
+    A start is its moves to the nearest goal and its key. None is on a shortest solution of another, or an image of
+    another by a symmetry that keeps the goal. The hardest is the first; ties go to the least key.
+    """
 
     configurations: int
     edges: int
     components: Components
+    starts: list[tuple[int, Key]] = field(default_factory=list)
 
 
 class _Space(NamedTuple):
@@ -119,14 +129,20 @@ def measure(family: Family, asked: MemberRequest) -> Member:
         found[component], ends[component], pairs[component] = known.diameter, np.add(known.pair, begin), known.pairs
     _follow_images(space, like, found, ends, pairs)
     chosen = np.arange(count) if asked.component is None else np.flatnonzero(like == asked.component)
-    moves, hardest = _hardest(puzzle, space) if asked.goal else (np.full(count, OPEN),) * 2
+    moves = hardest = np.full(count, OPEN)
+    starts: list[tuple[int, Key]] = []
+    if asked.goal:
+        away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
+        moves, hardest = _hardest(space, away)
+        if asked.hardest and asked.component is None:
+            starts = _starts(puzzle, space, away, asked)
     components = Components(
         chosen.tolist(), sizes[chosen].tolist(), found[chosen].tolist(),
         list(map(tuple, zip(*(ints(space.keys[ends[chosen, end]]) for end in (0, 1)), strict=True))),
         pairs[chosen].tolist(), like[chosen].tolist(), moves[chosen].tolist(),
         [OPEN if place < 0 else ints(space.keys[place : place + 1])[0] for place in hardest[chosen].tolist()],
     )  # fmt: skip
-    return Member(len(space.keys), len(graph.targets) // 2, components)
+    return Member(len(space.keys), len(graph.targets) // 2, components, starts)
 
 
 def _space_of(puzzle: Family) -> _Space:
@@ -171,14 +187,26 @@ def _follow_images(
         )
 
 
-def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _hardest(space: _Space, away: Distances) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each component the greatest distance from a goal and the least vertex at it; `OPEN` without goals."""
-    away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
     begins = space.firsts[:-1]
     moves = np.maximum.reduceat(away, begins).astype(np.int64)
     farthest = away == np.repeat(moves, np.diff(space.firsts))
     places = np.minimum.reduceat(np.where(farthest, np.arange(len(away)), len(away)), begins)
     return moves, np.where(moves >= 0, places, OPEN)
+
+
+def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest) -> list[tuple[int, Key]]:
+    """Return the hardest starts (`Member`)."""
+    places = away > 0
+    places[space.graph.targets[nearer(space.graph, away)]] = False
+    found: dict[str, tuple[int, Key]] = {}
+    for moves in np.unique(away[places])[::-1].tolist():
+        for key in sorted(ints(space.keys[places & (away == moves)])):
+            if len(found) == asked.hardest:
+                return list(found.values())
+            found.setdefault(least_image(puzzle.render(key), asked.goal), (moves, key))
+    return list(found.values())
 
 
 def request(asked: MemberRequest) -> list[NDArray[Any]]:
@@ -208,6 +236,7 @@ def plain(member: Member) -> dict[str, Any]:
     known = fields["components"]
     known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]
     known["hardest"] = ["" if key == OPEN else hex(key) for key in known["hardest"]]
+    fields["starts"] = [[moves, hex(key)] for moves, key in member.starts]
     return fields
 
 
@@ -216,4 +245,5 @@ def member_of(fields: dict[str, Any]) -> Member:
     known = dict(fields["components"])
     known["pair"] = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
     known["hardest"] = [int(key, 16) if key else OPEN for key in known["hardest"]]
-    return Member(fields["configurations"], fields["edges"], Components(**known))
+    starts = [(moves, int(key, 16)) for moves, key in fields.get("starts", [])]
+    return Member(fields["configurations"], fields["edges"], Components(**known), starts)

@@ -27,6 +27,11 @@ class Graph(NamedTuple):
     targets: Vertices
 
 
+def nearer(graph: Graph, away: Distances) -> NDArray[np.bool_]:
+    """Return for each entry of `targets` whether it is nearer than its source, by the distances `away`."""
+    return away[graph.targets] < np.repeat(away, np.diff(graph.offsets))
+
+
 @jit
 def search_on(graph: Graph, distance: Distances, queue: Vertices, count: int) -> int:
     """Search from the `count` vertices in `queue`, whose `distance` is set; it must be UNSEEN for all others reached.

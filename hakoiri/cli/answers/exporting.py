@@ -19,7 +19,8 @@ def export(
     target: Annotated[
         Path | None,
         option("--to", "FILE",
-               "Configurations: .csv, .parquet. With moves: .npz, .graphml, .dot. Certificate: .json. To play: .html."),
+               "Configurations: .csv, .parquet. With moves: .npz, .graphml, .dot. Certificate: .json. To play: .html. "
+               "To print: .pdf."),
     ] = None,
     edges: Annotated[Path | None, option("--edges", "FILE", "Write only the moves: .csv or .parquet.")] = None,
     play: Annotated[
@@ -30,12 +31,16 @@ def export(
     layers: Annotated[
         int | None, option("--layers", "N", "Write only layers 0 to N: configurations within N moves.", min=0)
     ] = None,
+    per_page: Annotated[
+        int | None, option("--per-page", "N", "With .pdf: boards on a page.", min=1, max=30, usual="6")
+    ] = None,
     *,
     asking: Asking,
 ) -> None:  # fmt: skip
-    """Write a run to files: tables, graphs, a page to play.
+    """Write a run to files: tables, graphs, a page to play, boards to print.
 
-    A search and a census have configurations and moves, a tree has solutions, a study has rows.
+    A search and a census have configurations and moves, a tree has solutions, a study has rows. A .pdf has the boards
+    of `generate sliding` and `study boards --hardest`, or the hardest positions of a search, and their solutions.
     """
     from hakoiri.coordinator.deals.certificate import SUFFIX
     from hakoiri.coordinator.session.job import Job
@@ -43,6 +48,7 @@ def export(
     from hakoiri.export.play import export_play
     from hakoiri.puzzles.capabilities import Placements
     from hakoiri.render.player import write_run
+    from hakoiri.render.print_sheet import ENDING as PDF
 
     if target is None and edges is None and play is None:
         raise typer.BadParameter("no target is given; use --to FILE, --edges FILE for the moves, --play FILE for play")
@@ -51,9 +57,18 @@ def export(
     with asking.open(name) as run, answering(left) as (control, progress):
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
         what = "solutions" if isinstance(run.puzzle, Placements) else kept
+        if target is not None and target.suffix == PDF:
+            what = "boards"
         if target is not None:
             count = write_run(
-                run, target, images=images, moves=moves, layers=layers, control=control, observer=progress
+                run,
+                target,
+                images=images,
+                moves=moves,
+                layers=layers,
+                per_page=per_page,
+                control=control,
+                observer=progress,
             )
             row |= {"file": str(target), what: count}
         if edges is not None:

@@ -43,6 +43,9 @@ def boards(
     empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "2",
     goal: Annotated[str, option("--goal", "PIECE@R,C", "Report the start farthest from this goal: 2x2@4,2.")] = "",
     pairs: Annotated[bool, flag("--pairs", "Count all diametral pairs.")] = False,
+    hardest: Annotated[
+        int, option("--hardest", "K", "With --goal, draw the K hardest starts of all, up to symmetry.", min=0, max=100)
+    ] = 0,
     options: PuzzleOptions = None,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write a row per component: .csv or .parquet.")] = None,
     queue: QueueOption = False,
@@ -61,7 +64,9 @@ def boards(
     if csv is not None:
         check_ending(csv)
     spec = PuzzleSpec("sliding", parse_options(options or []))
-    asked = StudyBoards.parse_request(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
+    asked = StudyBoards.parse_request(
+        spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs, hardest=hardest
+    )
 
     def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
         return _write(job, csv, "components")

@@ -33,6 +33,7 @@ def sliding(
     unique: Annotated[bool, flag("--unique", "Only boards with a single shortest solution.")] = False,
     no_idle: Annotated[bool, flag("--no-idle", "Only boards all of whose pieces have to move.")] = False,
     each: Annotated[int, option("--each", "N", "Most boards of one space.", min=1, max=64)] = 1,
+    hunt: Annotated[int, option("--hunt", "N", "Vary each board found N times, in search of a harder one.", min=0)] = 0,
     boards: Annotated[int, option("--boards", "N", "Number of boards in total.", min=1)] = 20,
     time: Annotated[
         float, option("--time", "TIME", "Time for this call: 10m, 90s or 1h.", parser=shared.parse_time)
@@ -60,7 +61,7 @@ def sliding(
     spec = PuzzleSpec("sliding", shared.parse_options(options or []))
     asked = GenerateBoards.parse_request(
         spec, size=size, pieces=pieces, empty=empty, goal=goal, least=int(bounds[1]), **most, unique=unique,
-        no_idle=no_idle, each=each, cap=cap, seed=seed, boards=boards, seconds=time,
+        no_idle=no_idle, each=each, cap=cap, seed=seed, hunt=hunt, boards=boards, seconds=time,
     )  # fmt: skip
     start_run(asked, "generate", work, queue=queue)
 

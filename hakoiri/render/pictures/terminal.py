@@ -1,11 +1,14 @@
 """Pictures on a terminal: characters on coloured background, small ones side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.nakuron.board import Board
 from hakoiri.puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
 from hakoiri.puzzles.pictures.colours import ink
@@ -100,6 +103,14 @@ def _coloured(line: str, number: int, picture: Picture, paint: "_Paint") -> Text
             span = picture.rows[(number - 1) // 2][(place - 1) // 4]
             text.stylize(paint.style(span.fill), place, place + 1)
     return text
+
+
+def print_boards(console: Console, family: Family, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print boards to play (`coordinator.session.job.Job.boards`) under their ranks and moves."""
+    puzzles = [family.member(row["board"], row["goal"]) for row in rows]
+    titles = [f"{rank}: {counted(row['moves'], 'moves')}" for rank, row in enumerate(rows, 1)]
+    pictures = [puzzle.picture(puzzle.start) for puzzle in puzzles]
+    print_side_by_side(console, [row["board"] for row in rows], titles, pictures)
 
 
 def print_side_by_side(

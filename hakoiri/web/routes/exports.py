@@ -16,12 +16,16 @@ _TYPES = {
     "npz": "application/zip",
     "graphml": "application/graphml+xml",
     "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
 }
 
 
 @computed(router, "/export.{ending}", "All configurations as a file, with their moves if the format has moves.")
-def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
-    """POST writes the file: 202, with an address to poll in `Location`. GET supports `Range`."""
+def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet", "pdf"]) -> Response:
+    """POST writes the file: 202, with an address to poll in `Location`. GET supports `Range`.
+
+    A .pdf has boards to print, with their solutions.
+    """
     return asked.file(_TYPES[ending], "export", ending)
 
 

@@ -298,7 +298,7 @@ def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
     def is_made(export: str) -> bool:
         return others.client.post(export).status_code == 200
 
-    for ending in ("csv", "npz", "graphml", "parquet"):
+    for ending in ("csv", "npz", "graphml", "parquet", "pdf"):
         wait_until(partial(is_made, f"{where}/export.{ending}"))
         others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
         assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()

@@ -60,16 +60,32 @@ KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
     ),
     ({"puzzle": "pancakes", "kind": "sizes", "sizes": [4, 5]}, {"kind": "sizes", "members_done": 2}),
     (
-        {"puzzle": "sliding", "kind": "boards", "size": "2x2", "pieces": "1x1:1", "empty": "1.."},
-        {"kind": "boards", "mixes": 1},
+        {
+            "puzzle": "sliding",
+            "kind": "boards",
+            "size": "2x2",
+            "pieces": "1x1:1",
+            "empty": "1..",
+            "goal": "1x1@2,2",
+            "hardest": 3,
+        },
+        {"kind": "boards", "mixes": 1, "hardest": 3},
     ),
     (
         {"puzzle": "sliding", "kind": "starts", "starts": "one A.\n2 AB/C.", "options": {"goal": "A@1,2"}},
         {"kind": "starts", "starts": 2, "solvable": 2},
     ),
     (
-        {"puzzle": "sliding", "kind": "generate", "size": "2x2", "pieces": "1x1:1", "goal": "1x1@2,2", "boards": 1},
-        {"kind": "generate", "boards": 1},
+        {
+            "puzzle": "sliding",
+            "kind": "generate",
+            "size": "2x2",
+            "pieces": "1x1:1",
+            "goal": "1x1@2,2",
+            "boards": 1,
+            "hunt": 2,
+        },
+        {"kind": "generate", "boards": 1, "hunt": 2},
     ),
     (
         {"puzzle": "nakuron", "start": BOARD, "kind": "optimise", "width": 2, "rounds": 1},

@@ -19,6 +19,7 @@ from tests.support.runs import driven
 #: Until something is there that must be there; the machine may be busy.
 _MOST_MILLISECONDS = 1_000 * PATIENCE_SECONDS
 CARDS = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
+FAMILY = {"size": "3x4", "pieces": "2x2:1 2x1:0..2 1x2:0..2 1x1:0..4", "empty": "2..3", "goal": "2x2@3,2"}
 WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
 
 
@@ -28,7 +29,7 @@ class Site:
 
     `explored` and `counted` are a search and a census of Hakoiri-musume. `tilted` and `optimised` are of Nakuron, and
     `stars` of magic stars. `dealt` is of cards, whose moves lead one way, and `tiles` has 181,440 configurations.
-    `studied` and `hunted` are deals of Gap.
+    `studied` and `hunted` are deals of Gap. `generated` are boards of sliding blocks, `family` all of given pieces.
     """
 
     address: str
@@ -42,6 +43,8 @@ class Site:
     tiles: str
     studied: str
     hunted: str
+    generated: str
+    family: str
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +62,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (PuzzleSpec("tiles"), "explore", {}, {}),
         asked(PuzzleSpec("gap"), "study", sizes=[3, 4], deals=5),
         asked(PuzzleSpec("gap", {"ranks": "3"}), "hunt", legs=8),
+        asked(PuzzleSpec("sliding"), "generate", **FAMILY, boards=3, seconds=60.0),
+        asked(PuzzleSpec("sliding"), "boards", **FAMILY, hardest=7),
     ]
     names = [driven(command.data, *run).name for run in wanted]
     yield Site(*entered(command.start("serve", "--port", "0", executable=HAKOIRI)), *names)

@@ -36,6 +36,8 @@ PAGES = {
     "solutions": ("#/runs/{stars}/solutions", ".stars svg"),
     "study": ("#/runs/{studied}", ".curve"),
     "hunt": ("#/runs/{hunted}", ".pair svg"),
+    "generated boards": ("#/runs/{generated}", ".central svg"),
+    "hardest starts": ("#/runs/{family}", ".central svg"),
 }
 #: Texts on pieces are large and graphics beside their names in the list of moves; what must be read is all the rest.
 SCHEMES = ["light", "dark"]

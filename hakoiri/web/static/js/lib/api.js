@@ -16,12 +16,12 @@ export function address(words, query = {}) {
   return BASE + words.map(encodeURIComponent).join("/") + (asked ? `?${asked}` : "");
 }
 
-async function ask(method, url, body) {
+async function ask(method, url, body, headers = {}) {
   let answer;
   try {
     answer = await fetch(url, {
       method,
-      headers: body === undefined ? {} : {"Content-Type": "application/json"},
+      headers: body === undefined ? headers : {"Content-Type": "application/json", ...headers},
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
@@ -65,6 +65,16 @@ export async function compute(words, query, {waiting = () => {}, form = "json"} 
 // The health of the service, also if it is not ok.
 export const health = async () => (await fetch(address(["health"]))).json();
 
-export const post = async (words, body) => (await ask("POST", address(words), body ?? {})).json();
+export const post = async (words, body, headers) => (await ask("POST", address(words), body ?? {}, headers)).json();
+
+// Makes a run and waits until it is no longer under way. With the same key it is the run that was made before.
+export async function made(asked, key) {
+  let run = await post(["runs"], asked, {"Idempotency-Key": key});
+  while (run.status === "running" || run.status === "queued") {
+    await sleep(PAUSE);
+    run = await get(["runs", run.run]);
+  }
+  return run;
+}
 
 export const remove = words => ask("DELETE", address(words));

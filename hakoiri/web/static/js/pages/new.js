@@ -35,6 +35,7 @@ class RunForm {
     this.verdict = new Verdict();
     this.wrong = h("p", {class: "reason", role: "alert"});
     this.send = h("button", {type: "submit", class: "strong"}, "Start");
+    this.sent = h("div", {class: "row"}, this.send);
     this.element = h("form", {class: "new card", onsubmit: event => this.#submit(event), oninput: () => this.#typed()},
       h("div", {class: "head"}, field("puzzle", "Puzzle", this.select, ""), this.summary),
       this.shown = h("div", {class: "shown"}, this.drawn, this.verdict.element), this.side = h("div", {}, this.fields));
@@ -66,23 +67,36 @@ class RunForm {
     const needed = [...notes].some(word => word.startsWith("needs"));
     this.kind = kindsOf(puzzle);
     this.merge = notes.has("--merge-mirrors") && check("merge", "count mirror images as one configuration");
+    this.optional = new Map(puzzle.options.map(({name: option, allowed}) => {
+      const input = this.inputs.get(option);
+      return [option, field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed)];
+    }));
+    this.optional.set("start", field("start", needed ? "Board (required)" : "Start", this.start, "one row per line, or one line with / between rows"));
     put(this.fields,
-      puzzle.options.map(({name: option, allowed}) => {
-        const input = this.inputs.get(option);
-        return field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed);
-      }),
+      puzzle.options.map(option => this.optional.get(option.name)),
       this.kind.element,
-      field("start", needed ? "Board (required)" : "Start", this.start, "one row per line, or one line with / between rows"),
+      this.optional.get("start"),
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
     this.start.value = (given.start ?? "").replaceAll("/", "\n");
     if (!this.inputs.has("goal")) this.goal.value = given.goal ?? "";
     for (const [option, input] of this.inputs) if (given[option]) input.value = given[option];
-    this.element.classList.toggle("board-first", name === DRAWN);
-    (name === DRAWN ? this.shown : this.side).append(this.wrong, h("div", {class: "row"}, this.send));
+    this.#arrange();
     await this.#edit(name);
     this.#draw();
+  }
+
+  // Fields that the kind of run leaves out are hidden. A board to be drawn comes first.
+  #arrange() {
+    const {without = []} = this.kind.value();
+    this.optional.forEach((element, name) => { element.hidden = without.includes(name); });
+    const drawn = !without.includes("start");
+    const first = drawn && this.chosen.name === DRAWN;
+    this.drawn.hidden = !drawn;
+    this.element.classList.toggle("board-first", first);
+    const place = first ? this.shown : this.side;
+    if (!place.contains(this.sent)) place.append(this.wrong, this.sent);
   }
 
   // An editor in place of the picture, in step with the fields.
@@ -117,6 +131,7 @@ class RunForm {
 
   // Shows what the run would start with and find, or what is wrong with it. The address keeps it all.
   #draw() {
+    this.#arrange();
     const usual = new Map(this.chosen.options.map(option => [option.name, option.default]));
     const changed = this.#options().filter(([name, value]) => value !== usual.get(name));
     note(["new", this.chosen.name], {start: this.#startText(), goal: this.goal.value.trim(), ...Object.fromEntries(changed)});
@@ -157,10 +172,11 @@ class RunForm {
     const goal = this.goal.value.trim();
     const {without = [], ...kind} = this.kind.value();
     const options = this.#options().filter(([name]) => !without.includes(name));
+    const start = without.includes("start") ? null : this.#startText();
     const asked = {
       puzzle: this.chosen.name,
       options: {...Object.fromEntries(options), ...(goal ? {goal} : {})},
-      start: this.#startText(),
+      start,
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
       ...kind,

@@ -48,7 +48,7 @@ class Overview {
       this.#plot();
     }
     put(this.tables, await tablesOf(this.run));
-    put(this.files, this.run.status === "complete" && ["explore", "census"].includes(this.run.kind) && exportsOf(this.run));
+    put(this.files, this.run.status === "complete" && exportsOf(this.run));
   }
 
   // Updates figures and bars until the run is complete, also after a resume elsewhere; returns a function that ends this.

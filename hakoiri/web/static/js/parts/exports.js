@@ -3,9 +3,16 @@
 import {compute} from "../lib/api.js";
 import {button, h} from "../lib/dom.js";
 
-const FILES = {csv: "CSV", npz: "NumPy", graphml: "GraphML", parquet: "Parquet"};
+// The files of each kind of run that has some, and what they are.
+const [TABLES, PDF] = [{csv: "CSV", parquet: "Parquet"}, {pdf: "PDF to print"}];
+const GRAPHS = {words: "All configurations as a file for other programs.", files: {...TABLES, npz: "NumPy", graphml: "GraphML"}};
+const FILES = {explore: GRAPHS, census: GRAPHS, generate: {words: "The boards as a table, or to print, with their solutions.", files: {...TABLES, ...PDF}},
+  boards: {words: "A table of all components.", files: TABLES}};
 
 export function exportsOf(run) {
+  if (!(run.kind in FILES)) return null;
+  const {words, files} = FILES[run.kind];
+  const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
   const told = h("span", {class: "muted", role: "status"});
   const save = async ending => {
     try {
@@ -19,6 +26,6 @@ export function exportsOf(run) {
       told.textContent = error.message;
     }
   };
-  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, "All configurations as a file for other programs."),
-    h("p", {class: "row"}, Object.entries(FILES).map(([ending, words]) => button(words, () => save(ending))), told));
+  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions."].filter(Boolean).join(" ")),
+    h("p", {class: "row"}, Object.entries({...files, ...(hardest ? PDF : {})}).map(([ending, name]) => button(name, () => save(ending))), told));
 }

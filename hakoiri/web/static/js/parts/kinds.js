@@ -33,7 +33,7 @@ function choicesFor(puzzle, notes) {
   if (notes.has("--from DEAL")) found.push(huntOf());
   if (notes.has("moves score")) found.push(optimisationOf());
   if (notes.has("study sizes")) found.push(sizesOf(puzzle));
-  if (notes.has("study boards")) found.push(boardsOf());
+  if (notes.has("study boards")) found.push(boardsOf(), generatorOf());
   found.push(startsOf());
   return found;
 }
@@ -65,18 +65,44 @@ function sizesOf({size_options: without}) {
   };
 }
 
+// Pieces on a board: the fields, their ids with a suffix, and their values.
+function piecesOf(usual, suffix) {
+  const size = h("input", {value: usual.size, required: true, pattern: "\\s*\\d+x\\d+\\s*"});
+  const pieces = h("input", {value: usual.pieces, class: "long", required: true, spellcheck: "false"});
+  const empty = h("input", {value: usual.empty, required: true});
+  const goal = h("input", usual.goal ? {value: usual.goal, required: true} : {placeholder: "none"});
+  return {
+    fields: [field(`size${suffix}`, "columns x rows", size), field(`pieces${suffix}`, "pieces", pieces, "width x height : count, or rows of x and . : count"),
+      field(`empty${suffix}`, "empty cells", empty, "2, 2.. or 2..4"), field(`where${suffix}`, "goal", goal, "2x2@4,2: a piece at row, column")],
+    // No board is given, so no option can name its pieces.
+    value: () => ({without: ["start", "goal", "distinct"], size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim()}),
+  };
+}
+
 // All mixes of pieces on a board, with all components of each.
 function boardsOf() {
-  const size = h("input", {value: "3x4", required: true, pattern: "\\s*\\d+x\\d+\\s*"});
-  const pieces = h("input", {value: "2x2:1 1x2:* 2x1:* 1x1:*", class: "long", required: true, spellcheck: "false"});
-  const empty = h("input", {value: "2", required: true});
-  const goal = h("input", {placeholder: "none"});
+  const family = piecesOf({size: "3x4", pieces: "2x2:1 1x2:* 2x1:* 1x1:*", empty: "2"}, "");
+  const hardest = numeric(0, 0, 100);
   const pairs = check("pairs", "count all diametral pairs");
   return {
     words: "study all boards of given pieces",
-    fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : count, * for any count"),
-      field("empty", "empty cells", empty, "2, 2.. or 2..4"), field("where", "goal", goal, "2x2@4,2: a piece at row, column"), pairs.element],
-    value: () => ({kind: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
+    fields: [...family.fields, field("starts", "hardest starts", hardest, "needs a goal"), pairs.element],
+    value: () => ({kind: "boards", ...family.value(), pairs: pairs.input.checked, hardest: Number(hardest.value)}),
+  };
+}
+
+// Boards of a given difficulty.
+function generatorOf() {
+  const family = piecesOf({size: "4x4", pieces: "2x2:1 2x1:2 1x2:2 1x1:2", empty: "1..", goal: "2x2@3,3"}, "-generated");
+  const [least, most, boards, hunt, seconds] = [numeric(15, 1), numeric(30, 1), numeric(12, 1), numeric(0, 0), numeric(60, 1)];
+  const unique = check("unique", "one shortest solution");
+  const noIdle = check("no-idle", "every piece has to move");
+  return {
+    words: "find boards of a given difficulty",
+    fields: [...family.fields, field("least", "fewest moves, from", least), field("most", "to", most), field("boards", "boards", boards),
+      field("vary", "variations of each", hunt, "in search of a harder one"), field("searching", "seconds", seconds), unique.element, noIdle.element],
+    value: () => ({kind: "generate", ...family.value(), least: Number(least.value), most: Number(most.value), boards: Number(boards.value),
+      hunt: Number(hunt.value), seconds: Number(seconds.value), unique: unique.input.checked, no_idle: noIdle.input.checked}),
   };
 }
 

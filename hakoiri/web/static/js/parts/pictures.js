@@ -15,9 +15,12 @@ export function linked(run, configuration) {
   return link;
 }
 
-// Boards to choose from, each to be played.
-export const boardsOf = (run, configurations) => configurations.map(text => h("figure", {}, linked(run, text),
-  h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {at: text})}, "Play"))));
+// A board to choose: its picture, and what is said and done below it.
+export const choosable = (picture, ...below) => h("figure", {}, picture, h("figcaption", {}, below));
+
+// Boards of a run to choose from, each to be played.
+export const boardsOf = (run, configurations) => configurations.map(text => choosable(linked(run, text),
+  h("a", {class: "button", href: address(["runs", run.run, "board"], {at: text})}, "Play")));
 
 // Two configurations side by side, `moves` apart, with a link that plays the path between them.
 export function pairOf(run, [from, to], moves) {

@@ -6,16 +6,25 @@ import {get} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {bytes, duration, number} from "../lib/format.js";
 import {startOf} from "./pictures.js";
+import {startsOf} from "./starts.js";
 import {still} from "../picture/shapes.js";
 
 // Kinds of run that show layers or components instead of tables.
 const OTHERS = new Set(["explore", "census", "hardest"]);
+// The most boards drawn.
+const DRAWN = 60;
 
 export async function tablesOf(run) {
   if (OTHERS.has(run.kind)) return [];
   const found = await get(["runs", run.run, "summary"]);
   const plotted = PLOTS[run.kind]?.(found);
-  return [plotted, ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
+  return [plotted, startsIn(run, found), ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
+}
+
+// The boards that a generator has found, or the hardest starts of a study, drawn.
+function startsIn(run, {starts, rows}) {
+  const found = run.kind === "generate" ? rows : starts ?? [];
+  return found.length > 0 && card("Boards to play", h("div", {class: "central"}, startsOf(run, found.slice(0, DRAWN))));
 }
 
 const card = (title, ...content) => h("section", {class: "card"}, h("h2", {}, title), ...content);
