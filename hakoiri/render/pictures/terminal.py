@@ -1,6 +1,6 @@
 """Pictures on a terminal: characters on coloured background, small ones side by side."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
