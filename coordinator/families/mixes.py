@@ -67,7 +67,7 @@ class BoardsPlan:
         return MemberRequest(mix.board, self.goal_in(mix), self.pairs, component, self.hardest)
 
     def goal_in(self, mix: Mix) -> str:
-        """Return the goal as a board of a mix; empty if there is none, or the mix has no such piece."""
+        """Return the goal as a board of a mix; empty without a goal, or if the mix has no such piece."""
         return goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
 
 

@@ -131,7 +131,7 @@ def plain_starts(plan: BoardsPlan) -> list[tuple[int, str]]:
                 found.append((-moves, number, key, puzzle.render(key), goal))
     seen: dict[str, tuple[int, str]] = {}
     for less, _, _, board, goal in sorted(found):
-        seen.setdefault(least_image(board, goal), (-less, in_reading_order(board)))
+        seen.setdefault(least_image(board, goal), (-int(less), in_reading_order(board)))
     return list(seen.values())
 
 

@@ -98,7 +98,7 @@ def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_hunt_finds_harder_boards_the_same_on_any_threads(tmp_path: Path) -> None:
-    wanted = {
+    wanted: dict[str, Any] = {
         "pieces": "xx/x.:1..2 2x1:0..2 1x2:0..2 1x1:0..3", "empty": "2..3", "goal": "xx/x.@3,2", "least": 2,
         "most": 60, "boards": 4,
     }  # fmt: skip
@@ -120,7 +120,7 @@ def test_a_hunt_finds_harder_boards_the_same_on_any_threads(tmp_path: Path) -> N
 def test_a_run_that_was_made_before_hunts_is_the_same_run() -> None:
     asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
     assert "hunt" not in asked.plan and GeneratePlan(**asked.plan).hunt == 0
-    assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == asked.plan | {"hunt": 1}
+    assert GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED, hunt=1).plan == {**asked.plan, "hunt": 1}
 
 
 def test_a_changed_board_is_found(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ class NewRun(BaseModel):
     `component` and `every`: if false, the diameter is enough. `census` has `diameters`. `study` has `sizes`, `deals`,
     `seed`, `strategy`, `cap` and `shorten`. `sizes` has `sizes`. `boards` has `size`, `pieces`, `empty`, `goal`,
     `pairs` and `hardest`. `generate` has `size`, `pieces`, `empty`, `goal`, `least`, `most`, `unique`, `no_idle`,
-    `each`, `cap`, `seed`, `hunt`, `boards` and `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`. `optimise` has `strategy`, `seed`,
-    `width`, and `seconds` or `rounds`.
+    `each`, `cap`, `seed`, `hunt`, `boards` and `seconds`. `hunt` has `objective`, `seed`, `cap`, `pool`, and
+    `seconds` or `legs`. `optimise` has `strategy`, `seed`, `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
