@@ -297,7 +297,8 @@ def test_commands_are_seen(source: str, count: int) -> None:
 
 def test_only_flags_that_there_are_are_named() -> None:
     commands = get_command(app).commands.values()  # type: ignore[attr-defined]
-    flags = {flag for each in commands for option in each.params for flag in option.opts}
+    parts = [part for each in commands for part in [each, *getattr(each, "commands", {}).values()]]
+    flags = {flag for each in parts for option in each.params for flag in option.opts}
     naming = {do for do, words in WORDS.items() if "{setting}" in words[1]}
     settings = {
         str(node.args[1].value)

@@ -59,7 +59,10 @@ class GeneratePlan:
 
     def row(self) -> dict[str, Any]:
         """Return the plan as stored: without `hunt` it is that of a run that was made before there was such."""
-        return {name: value for name, value in asdict(self).items() if name != "hunt" or value}
+        row = asdict(self)
+        if not self.hunt:
+            del row["hunt"]
+        return row
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
@@ -76,7 +79,8 @@ class GeneratePlan:
 
     def asked(self, batch: int) -> DesignRequest:
         """Return the workers' task for a batch."""
-        wanted = {name: value for name, value in asdict(self).items() if name not in ("generate_version", "hunt")}
+        wanted = asdict(self)
+        del wanted["generate_version"], wanted["hunt"]
         return DesignRequest(**wanted, first=batch * _COUNT, count=_COUNT)
 
     def hunted(self, row: Mapping[str, Any]) -> DesignRequest:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from hakoiri.puzzles.capabilities import Family
@@ -10,7 +11,6 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of, in_reading_order
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
-from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows
@@ -42,7 +42,10 @@ class BoardsPlan:
 
     def row(self) -> dict[str, Any]:
         """Return the plan as stored: without `hardest` it is that of a run that was made before there was such."""
-        return {name: value for name, value in asdict(self).items() if name != "hardest" or value}
+        row = asdict(self)
+        if not self.hardest:
+            del row["hardest"]
+        return row
 
     def mixes(self) -> list[Mix]:
         """Return every mix; `PuzzleError` for an invalid plan."""
@@ -161,15 +164,15 @@ def start_rows(
 ) -> list[dict[str, Any]]:
     """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
     puzzle_of = cache(lambda number: family.member(mixes[number].board))
-    starts = [(-moves, number, key) for number, member in members.items() for moves, key in member.starts]
-    found: dict[str, dict[str, Any]] = {}
-    for less, number, key in sorted(starts):
-        if len(found) == plan.hardest:
-            break
-        board, goal = _board(puzzle_of(number), key), plan.goal_in(mixes[number])
-        row = {"moves": -less, "mix": str(mixes[number]), "empty": mixes[number].empty, "board": board, "goal": goal}
-        found.setdefault(least_image(board, goal), row)
-    return list(found.values())
+    starts = [(-moves, number, key, image) for number, member in members.items() for moves, key, image in member.starts]
+    first: dict[str, tuple[int, int, Key]] = {}
+    for less, number, key, image in sorted(starts):
+        first.setdefault(image, (-less, number, key))
+    return [
+        {"moves": moves, "mix": str(mixes[number]), "empty": mixes[number].empty,
+         "board": _board(puzzle_of(number), key), "goal": plan.goal_in(mixes[number])}
+        for moves, number, key in islice(first.values(), plan.hardest)
+    ]  # fmt: skip
 
 
 def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:

@@ -73,14 +73,14 @@ class Components:
 class Member:
     """A member of a family: its numbers of configurations and of edges, its components, and its hardest starts.
 
-    A start is its moves to the nearest goal and its key. None is on a shortest solution of another, or an image of
-    another by a symmetry that keeps the goal. The hardest is the first; ties go to the least key.
+    A start is its moves to the nearest goal, its key and its least image by the symmetries that keep the goal. None is
+    on a shortest solution of another, or has the image of another. The hardest is the first; ties go to the least key.
     """
 
     configurations: int
     edges: int
     components: Components
-    starts: list[tuple[int, Key]] = field(default_factory=list)
+    starts: list[tuple[int, Key, str]] = field(default_factory=list)
 
 
 class _Space(NamedTuple):
@@ -130,7 +130,7 @@ def measure(family: Family, asked: MemberRequest) -> Member:
     _follow_images(space, like, found, ends, pairs)
     chosen = np.arange(count) if asked.component is None else np.flatnonzero(like == asked.component)
     moves = hardest = np.full(count, OPEN)
-    starts: list[tuple[int, Key]] = []
+    starts: list[tuple[int, Key, str]] = []
     if asked.goal:
         away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
         moves, hardest = _hardest(space, away)
@@ -196,16 +196,17 @@ def _hardest(space: _Space, away: Distances) -> tuple[NDArray[np.int64], NDArray
     return moves, np.where(moves >= 0, places, OPEN)
 
 
-def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest) -> list[tuple[int, Key]]:
+def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest) -> list[tuple[int, Key, str]]:
     """Return the hardest starts (`Member`)."""
     places = away > 0
     places[space.graph.targets[nearer(space.graph, away)]] = False
-    found: dict[str, tuple[int, Key]] = {}
+    found: dict[str, tuple[int, Key, str]] = {}
     for moves in np.unique(away[places])[::-1].tolist():
         for key in sorted(ints(space.keys[places & (away == moves)])):
             if len(found) == asked.hardest:
                 return list(found.values())
-            found.setdefault(least_image(puzzle.render(key), asked.goal), (moves, key))
+            image = least_image(puzzle.render(key), asked.goal)
+            found.setdefault(image, (moves, key, image))
     return list(found.values())
 
 
@@ -236,7 +237,7 @@ def plain(member: Member) -> dict[str, Any]:
     known = fields["components"]
     known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]
     known["hardest"] = ["" if key == OPEN else hex(key) for key in known["hardest"]]
-    fields["starts"] = [[moves, hex(key)] for moves, key in member.starts]
+    fields["starts"] = [[moves, hex(key), image] for moves, key, image in member.starts]
     return fields
 
 
@@ -245,5 +246,5 @@ def member_of(fields: dict[str, Any]) -> Member:
     known = dict(fields["components"])
     known["pair"] = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
     known["hardest"] = [int(key, 16) if key else OPEN for key in known["hardest"]]
-    starts = [(moves, int(key, 16)) for moves, key in fields.get("starts", [])]
+    starts = [(moves, int(key, 16), image) for moves, key, image in fields.get("starts", [])]
     return Member(fields["configurations"], fields["edges"], Components(**known), starts)
