@@ -122,7 +122,7 @@ KINDS = {
             "--boards",
             "2",
         ),
-        "boards",
+        "tried",
         designs,
         "generate",
     ),
