@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from hakoiri.puzzles.capabilities import Family
@@ -69,7 +70,7 @@ class BoardsPlan:
         return MemberRequest(mix.board, self.goal_in(mix), self.pairs, component, self.hardest)
 
     def goal_in(self, mix: Mix) -> str:
-        """Return the goal as a board of a mix; empty if there is none, or the mix has no such piece."""
+        """Return the goal as a board of a mix; empty without a goal, or if the mix has no such piece."""
         return goal_of(self.boards.size, mix.pieces, self.goal) if self.goal else ""
 
 
@@ -164,14 +165,14 @@ def start_rows(
     """Return the hardest starts of all mixes, one of each symmetry class; ties go to the first mix and least key."""
     puzzle_of = cache(lambda number: family.member(mixes[number].board))
     starts = [(-moves, number, key, image) for number, member in members.items() for moves, key, image in member.starts]
-    found: dict[str, dict[str, Any]] = {}
+    first: dict[str, tuple[int, int, Key]] = {}
     for less, number, key, image in sorted(starts):
-        if len(found) == plan.hardest:
-            break
-        board, goal = _board(puzzle_of(number), key), plan.goal_in(mixes[number])
-        row = {"moves": -less, "mix": str(mixes[number]), "empty": mixes[number].empty, "board": board, "goal": goal}
-        found.setdefault(image, row)
-    return list(found.values())
+        first.setdefault(image, (-less, number, key))
+    return [
+        {"moves": moves, "mix": str(mixes[number]), "empty": mixes[number].empty,
+         "board": _board(puzzle_of(number), key), "goal": plan.goal_in(mixes[number])}
+        for moves, number, key in islice(first.values(), plan.hardest)
+    ]  # fmt: skip
 
 
 def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:

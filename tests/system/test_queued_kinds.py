@@ -133,7 +133,7 @@ KINDS = {
             "--boards",
             "2",
         ),
-        "boards",
+        "tried",
         designs,
         "generate",
     ),

@@ -73,9 +73,8 @@ class Components:
 class Member:
     """A member of a family: its numbers of configurations and of edges, its components, and its hardest starts.
 
-    A start is its moves to the nearest goal, its key, and its least image by the symmetries that keep the goal. No two
-    have the same image, and none is on a shortest solution of another. The hardest is the first; ties go to the least
-    key.
+    A start is its moves to the nearest goal, its key and its least image by the symmetries that keep the goal. None is
+    on a shortest solution of another, or has the image of another. The hardest is the first; ties go to the least key.
     """
 
     configurations: int

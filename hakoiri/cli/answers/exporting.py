@@ -37,7 +37,7 @@ def export(
     *,
     asking: Asking,
 ) -> None:  # fmt: skip
-    """Write a run to files: tables, graphs, a page to play, boards to print.
+    """Write a run to files: tables, graphs, a page to play, a PDF.
 
     A search and a census have configurations and moves, a tree has solutions, a study has rows. A .pdf has the boards
     of `generate sliding` and `study boards --hardest`, or the hardest positions of a search, and their solutions.

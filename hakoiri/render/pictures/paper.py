@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: A4.
 WIDTH, HEIGHT = 595.3, 841.9
 _BLACK, _GREY, _WHITE = "#000000", "#d2d2d2", "#ffffff"
-#: Of a board, in pixels of its picture: the width of a line, and of a goal's.
+#: Widths of the lines of a board, and of its goal, in pixels of its picture.
 _EDGE, _DASHED = 1.4, 2.5
 _GOAL = "goal"
 
