@@ -187,7 +187,7 @@ class StudyStarts(RowsJob):
         check.report.count("configurations", said.configurations)
         if (found := measure(self.puzzle, asked)) != said:
             check.report.fault(f"start {number + 1} has {found}, but {said} in the run")
-        if said.exhausted and said.configurations <= _PLAIN:
+        if found.exhausted and found.configurations <= _PLAIN:
             plain = reference_figures(puzzle_from(self.puzzle, asked.start, asked.goal))
             if plain != (found.layers, found.moves):
                 check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")

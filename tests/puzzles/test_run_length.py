@@ -64,6 +64,8 @@ def test_boards_of_sliding_blocks() -> None:
         ("2A2.", "may be one row or have runs"),
         ("o5AA2o", "may be one row or have runs"),
         ("2A|3.", "row 2 '...' has 3 cells"),
+        ("999A" * 66 + "|A", "2 rows of 65,934 marks, above 65,536 marks"),
+        ("999A" + "|A" * 66, "67 rows of 999 marks, above 65,536 marks"),
     ],
 )
 def test_what_is_ambiguous_or_malformed_is_refused(text: str, said: str) -> None:
