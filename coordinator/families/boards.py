@@ -168,7 +168,8 @@ class StudyBoards(RowsJob):
             check.report.fault(f"{row['board']} is {moves} moves from the goal, but {row['moves']} in the run")
 
     def boards(self) -> list[dict[str, Any]]:
-        return start_rows(self.plan, self._mixes, read_members(self.store), self.puzzle)
+        members = read_members(self.store) if self.plan.hardest else {}
+        return start_rows(self.plan, self._mixes, members, self.puzzle)
 
     def _mix_rows(self) -> list[dict[str, Any]]:
         found = sorted(read_members(self.store).items())

@@ -31,7 +31,9 @@ BATCH, HUNTED = "batch", "hunted"
 _COUNT, _BYTES = 64, 400
 #: The boards that are searched again without ``--full``, and those shown.
 _SAMPLE, _SHOWN = 4, 12
-_MOST_CAP, _MOST_MOVES, _MOST_EACH, _MOST_HUNT = 10_000_000, 10_000, 64, 100_000
+_MOST_CAP, _MOST_MOVES, _MOST_EACH = 10_000_000, 10_000, 64
+#: Positions that a hunt from one board may search: it is one task, and a stop waits for its end.
+_MOST_HUNTED = 20_000_000
 #: Increase it when other boards are found than before.
 _VERSION = 1
 
@@ -58,7 +60,7 @@ class GeneratePlan:
     hunt: int = 0
 
     def row(self) -> dict[str, Any]:
-        """Return the plan as stored: without `hunt` it is that of a run that was made before there was such."""
+        """Return the plan as stored: without `hunt` the plan of an older run is the same."""
         row = asdict(self)
         if not self.hunt:
             del row["hunt"]
@@ -116,7 +118,7 @@ class GenerateBoards(RowsJob):
         require_within("seed", seed, 0, MOST_SEED)
         require_within("each", each, 1, _MOST_EACH)
         require_within("cap", cap, 1, _MOST_CAP)
-        require_within("hunt", hunt, 0, _MOST_HUNT)
+        require_within("hunt", hunt, 0, _MOST_HUNTED // cap)
         require_within("least moves", least, 1, _MOST_MOVES)
         require_within("most moves", most, least, _MOST_MOVES)
         require_seconds(seconds)

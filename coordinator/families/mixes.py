@@ -41,7 +41,7 @@ class BoardsPlan:
     hardest: int = 0
 
     def row(self) -> dict[str, Any]:
-        """Return the plan as stored: without `hardest` it is that of a run that was made before there was such."""
+        """Return the plan as stored: without `hardest` the plan of an older run is the same."""
         row = asdict(self)
         if not self.hardest:
             del row["hardest"]

@@ -21,7 +21,7 @@ _TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parq
 _GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
 _EDGES = {".csv": edges_to_csv, ".parquet": edges_to_parquet}
 #: Written by `hakoiri.render.player`, which is above this.
-_PAGE = ".html"
+_PAGES = (".html", ".pdf")
 _TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
 
 
@@ -53,7 +53,7 @@ def export_run(
     if images:
         text = f"run {run.name} is not a tree, so its configurations have no images"
         raise UnanswerableError(text, Hint("leave out", "images"))
-    ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX, _PAGE])
+    ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX, *_PAGES])
     stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.families.boards import StudyBoards
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.opened import OpenRun
 from hakoiri.paths import GOAL
@@ -84,7 +85,8 @@ def problems_of(run: OpenRun) -> Iterator[Problem]:
             path = run.path(GOAL, key)
             yield Problem.of(path.puzzle, path.keys)
     else:
-        raise UnanswerableError(f"run {run.name} has no boards to print", Hint("give", "hardest", "K"))
+        hint = (Hint("give", "hardest", "K"),) if issubclass(run.kind, StudyBoards) else ()
+        raise UnanswerableError(f"run {run.name} has no boards to print", *hint)
 
 
 def _solved(puzzle: Any) -> Problem:

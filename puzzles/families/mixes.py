@@ -7,7 +7,7 @@ empty, or ``2..`` at least two, or ``2..4``.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -273,8 +273,10 @@ def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | No
     return _drawn(size, [cells for mark, cells in places.items() if mark != EMPTY])
 
 
-def _drawn(size: Extent, pieces: Iterable[Collection[int]]) -> str:
-    """Return a board of pieces, by their cells, which are named in reading order."""
+def _drawn(size: Extent, pieces: Collection[Collection[int]]) -> str:
+    """Return a board of pieces, by their cells, which are named in reading order; empty if letters do not suffice."""
+    if len(pieces) > len(LETTERS):
+        return ""
     marks = {cell: letter for letter, cells in zip(LETTERS, sorted(pieces, key=min), strict=False) for cell in cells}
     text = "".join(marks.get(cell, EMPTY) for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))

@@ -1,7 +1,8 @@
 """Algorithms: turns one after the other, repeats, groups, commutators and conjugates.
 
 A turn is clockwise; ``'`` is the other way round, and a number repeats a turn or a group: ``R U R' F2``, ``(R U)3``.
-``[R, U]`` is the commutator ``R U R' U'``, ``[R: U]`` the conjugate ``R U R'``. Blanks may be left out.
+``[R, U]`` is the commutator ``R U R' U'``, ``[R: U]`` the conjugate ``R U R'``. Blanks may be left out
+between brackets and turns with marks.
 """
 
 import re

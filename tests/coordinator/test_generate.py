@@ -214,3 +214,13 @@ def test_a_plan_of_another_version_is_refused() -> None:
     asked = GenerateBoards.parse_request(PuzzleSpec("sliding"), **WANTED)
     with pytest.raises(PuzzleError, match="version 9"):
         GeneratePlan(**{**asked.plan, "generate_version": 9}).first()
+
+
+def test_more_pieces_than_letters_are_no_board() -> None:
+    boards = Boards.parse("8x8", "1x1:63", "1..")
+    assert boards.random(random_words(1))[1] == "" and Boards.parse("8x8", "1x1:62", "1..").random(random_words(1))[1]
+
+
+def test_a_hunt_is_bounded_by_the_positions_it_may_search() -> None:
+    with pytest.raises(PuzzleError, match="hunt"):
+        GenerateBoards.parse_request(PuzzleSpec("sliding"), **{**WANTED, "cap": 1_000_000}, hunt=21)
