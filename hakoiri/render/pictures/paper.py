@@ -113,7 +113,8 @@ class Paper:
                 self._axes.add_patch(patches.Polygon([at(*point) for point in points], **look))
             case Line(x, y, to_x, to_y, colour, width):
                 ends = zip(at(x, y), at(to_x, to_y), strict=True)
-                style = (0, (2, 1)) if dashed else "solid"
+                # An exit is thicker, and solid.
+                style = (0, (2, 1)) if dashed and width <= _DASHED else "solid"
                 self._axes.plot(*ends, color=colour, linewidth=width * scale, linestyle=style, solid_capstyle="butt")
             case Label(x, y, words, size, colour):
                 self.text(*at(x, y), words, size * scale, align="center", colour=colour)
