@@ -8,8 +8,8 @@
         path.film("klotski.gif")
 
 runs        explore, census, resume_run, open_run, verify_run, delete_run, Resources
-a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot, film,
-            export, to_dataframe, to_networkx, to_scipy
+a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot,
+            film, export, to_dataframe, to_networkx, to_scipy
 answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
 a puzzle    Puzzle, Dealt, Scored, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64, U128,
             U256, expand_runs

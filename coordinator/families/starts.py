@@ -1,6 +1,7 @@
 """Studies of starts: a list of them, each searched by itself; workers search one each."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from hakoiri.coordinator.session.rows import RowsJob, fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, counted, require_within
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning, counted, require_within
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -115,7 +116,10 @@ class StudyStarts(RowsJob):
         kind = puzzle_class(spec.name, spec.digest)
         if issubclass(kind, Placements):
             raise UnanswerableError(f"{spec.name} is a tree, so it has no moves to search by")
-        found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
+        with warnings.catch_warnings():
+            # A puzzle would remark on an option again for each start.
+            warnings.simplefilter("ignore", PuzzleWarning)
+            found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
         options = dict(spec.options)
         # A goal means other pieces for each board.
         goal = options.pop("goal", "") if issubclass(kind, Family) else ""

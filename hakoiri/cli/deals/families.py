@@ -1,6 +1,5 @@
 """The commands ``study boards``, ``sizes`` and ``starts``: boards of given pieces, size after size, lists of starts."""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,6 @@ from hakoiri.cli.options import (
     puzzle_argument,
     spec_of,
 )
-from hakoiri.puzzles.errors import PuzzleWarning
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.reading import read_text
 from hakoiri.render.tables import stderr
@@ -115,10 +113,7 @@ def starts(
     refuse_with_queue(queue, {"--csv": csv})
     if csv is not None:
         check_ending(csv)
-    with warnings.catch_warnings():
-        # A puzzle would remark on an option again for each start.
-        warnings.simplefilter("ignore", PuzzleWarning)
-        asked = StudyStarts.parse_request(spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
+    asked = StudyStarts.parse_request(spec_of(puzzle, options, None, goal), starts=read_text(file), cap=cap)
 
     def finish(job: StudyStarts, _: "Control") -> dict[str, Any]:
         return _write(job, csv, "starts")
