@@ -20,11 +20,7 @@ def read_board(text: str) -> str:
     if not _is_file(text):
         rows = text.split("/")
         is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
-        if text.lower().endswith(".txt") and not is_board:
-            raise ConfigurationError(f"there is no file {text}")
-        if _exists(text) and not is_board:
-            raise ConfigurationError(f"{text} is a directory; expected a file that holds a board")
-        return text
+        return text if is_board else _no_file(text)
     found = _text_of_file(text, _MOST_BYTES, "holds no board")
     rows = [line.strip() for line in found.splitlines()]
     rows = [row for row in rows if row and not row.startswith(COMMENT)]
@@ -37,8 +33,15 @@ def read_text(text: str) -> str:
     """Return a text (deals, a sequence of moves), or the unchanged content of the named file."""
     if _is_file(text):
         return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
+    return _no_file(text)
+
+
+def _no_file(text: str) -> str:
+    """Return a text that names no file; `ConfigurationError` if it looks like the name of one."""
     if text.lower().endswith(".txt"):
         raise ConfigurationError(f"there is no file {text}")
+    if _exists(text):
+        raise ConfigurationError(f"{text} is a directory; expected a file")
     return text
 
 

@@ -13,7 +13,10 @@ and Python have other words for it (`hakoiri.hints`). Only the command line exit
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
@@ -108,3 +111,25 @@ def require_seconds(seconds: float) -> None:
 
 class PuzzleWarning(UserWarning):
     """A user's request has several meanings; the message names the one chosen, and how to express the other."""
+
+
+_REMARKS: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+
+
+def remark(text: str) -> None:
+    """Warn by `PuzzleWarning`, unless `remarks` are collected."""
+    if (found := _REMARKS.get()) is None:
+        warnings.warn(text, PuzzleWarning, stacklevel=3)
+    else:
+        found.append(text)
+
+
+@contextmanager
+def remarks() -> Iterator[list[str]]:
+    """Collect what puzzles remark within the block, in this thread alone."""
+    found: list[str] = []
+    token = _REMARKS.set(found)
+    try:
+        yield found
+    finally:
+        _REMARKS.reset(token)

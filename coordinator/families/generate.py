@@ -271,7 +271,7 @@ class GenerateBoards(RowsJob):
         return {"rows": self.boards()}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        return {"boards": summary["boards"], "boards tried": summary["tried"]}
+        return {"goal": self.plan.goal, "boards": summary["boards"], "boards tried": summary["tried"]}
 
     def tables(self) -> list[Table]:
         rows = [{"rank": rank, **_told(row)} for rank, row in enumerate(self.boards()[:_SHOWN], 1)]

@@ -1,7 +1,6 @@
 """Studies of starts: a list of them, each searched by itself; workers search one each."""
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from hakoiri.coordinator.session.rows import RowsJob, fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, PuzzleWarning, counted, require_within
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, counted, remarks, require_within
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -116,9 +115,7 @@ class StudyStarts(RowsJob):
         kind = puzzle_class(spec.name, spec.digest)
         if issubclass(kind, Placements):
             raise UnanswerableError(f"{spec.name} is a tree, so it has no moves to search by")
-        with warnings.catch_warnings():
-            # A puzzle would remark on an option again for each start.
-            warnings.simplefilter("ignore", PuzzleWarning)
+        with remarks():  # A puzzle would remark on an option again for each start.
             found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
         options = dict(spec.options)
         # A goal means other pieces for each board.
@@ -192,10 +189,15 @@ class StudyStarts(RowsJob):
             if plain != (found.layers, found.moves):
                 check.report.mistake(f"start {number + 1} has layers and fewest moves {plain} by the plain rules")
 
+    def boards(self) -> list[dict[str, Any]]:
+        """Return the starts of a `Family` that have a way to the goal, in the order of the list."""
+        rows = self._told() if isinstance(self.puzzle, Family) else ()
+        return [row | {"board": row["start"]} for row in rows if row["moves"] is not None]
+
     def _told(self) -> Iterator[dict[str, Any]]:
         for number, row in sorted(_read_rows(self.store).items()):
-            name, start, _ = self.plan.listed[number]
-            known = {"number": number + 1, "name": name, "start": start, "moves": row.moves}
+            name, start, goal = self.plan.listed[number]
+            known = {"number": number + 1, "name": name, "start": start, "goal": goal, "moves": row.moves}
             known |= {"configurations": row.configurations, "depth": len(row.layers) - 1, "exhausted": row.exhausted}
             yield known | {"hardest_moves": row.hardest_moves, "hardest": row.hardest, "layers": row.layers}
 
@@ -209,9 +211,13 @@ class StudyStarts(RowsJob):
 
     def tables(self) -> list[Table]:
         rows = list(self._told())
-        shown = ["number", "name", "start", "moves", "configurations", "depth", "hardest_moves"]
+        shown = ["number", "name", "start", "moves", "configurations", "depth", "hardest_moves", "searched"]
+        for row in rows:
+            row["searched"] = "all" if row["exhausted"] else "up to the cap"
         if not any(row["name"] for row in rows):
             shown.remove("name")
+        if all(row["exhausted"] for row in rows):
+            shown.remove("searched")
         left = counted(len(rows) - _SHOWN, "starts") if len(rows) > _SHOWN else ""
         told = [{name: row[name] for name in shown} for row in rows[:_SHOWN]]
         return [Table("starts", told, rest=f"{left} more; export writes all" if left else "")] if rows else []

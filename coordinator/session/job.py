@@ -178,7 +178,7 @@ class Job(ABC):
         return None
 
     def boards(self) -> list[dict[str, Any]]:
-        """Return boards to play, the hardest first: rows with `board`, `goal` and `moves`; by default none."""
+        """Return boards to play, the hardest first or as listed: rows with `board`, `goal`, `moves`; usually none."""
         return []
 
     def best_play(self, budget: Budget) -> Play:

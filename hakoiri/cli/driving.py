@@ -279,6 +279,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     # A resumed or reused run need not be the one created last.
     last = find_run(job.store.directory.parent, LAST).name
     run = named(job.store.directory, LAST if summary["run"] == last else summary["run"])
+    summary = summary | {"parameters": {name: value for name, value in summary["parameters"].items() if value}}
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}

@@ -41,11 +41,12 @@ _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 class Problem(NamedTuple):
-    """A board to be printed: its picture, its goal in words, and the moves of a shortest solution."""
+    """A board to be printed: its picture, its goal in words, the moves of a shortest solution, and perhaps a name."""
 
     picture: Picture
     goal: str
     moves: list[str]
+    name: str = ""
 
     @classmethod
     def of(cls, puzzle: Puzzle, path: list[Key]) -> "Problem":
@@ -79,7 +80,8 @@ def problems_of(run: OpenRun) -> Iterator[Problem]:
     """Yield the boards of a run, each with a shortest solution."""
     if rows := run.kind(run.store, run.puzzle).boards():
         for row in rows:
-            yield _solved(cast(Family, run.puzzle).member(row["board"], row["goal"]))
+            problem = _solved(cast(Family, run.puzzle).member(row["board"], row["goal"]))
+            yield problem._replace(name=row.get("name", ""))
     elif run.kind.has_graph:
         for key in ints(run.hardest(_MOST).configurations):
             path = run.path(GOAL, key)
@@ -121,7 +123,7 @@ def _draw_boards(paper: Paper, boards: Sequence[tuple[int, Problem]], per_page: 
 
 
 def _head(number: int, problem: Problem) -> str:
-    return f"{number}. {counted(len(problem.moves), 'moves')}"
+    return f"{number}. {', '.join(filter(None, [problem.name, counted(len(problem.moves), 'moves')]))}"
 
 
 def _write_lines(paper: Paper, lines: Sequence[tuple[bool, str]]) -> None:

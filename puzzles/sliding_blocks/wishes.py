@@ -2,9 +2,8 @@
 
 import re
 from collections import Counter
-from warnings import warn
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, remark
 from hakoiri.puzzles.pictures.blocks import Lettered
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
 from hakoiri.puzzles.sliding_blocks.pieces import PieceSet, PlacedPiece
@@ -52,13 +51,8 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     if letter not in rivals:
         raise PuzzleError(f"piece {letter} cannot leave its {pieces.kinds[wish.kind].axis} to get there")
     if len(rivals) > 1:
-        warn(
-            f"goal={text}: any of the {len(rivals)} pieces of the shape of {letter} satisfies it; for "
-            f"{letter} itself add "
-            f"distinct={letter}",
-            PuzzleWarning,
-            stacklevel=2,
-        )
+        several = f"any of the {len(rivals)} pieces of the shape of {letter} satisfies it"
+        remark(f"goal={text}: {several}; for {letter} itself add distinct={letter}")
     return frozenset({wish})
 
 

@@ -10,6 +10,7 @@ fourth of B. A cube that was turned as a whole is turned back: no position depen
 """
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import accumulate
 
 from hakoiri.puzzles.errors import ConfigurationError
@@ -117,12 +118,14 @@ def _spots() -> list[_Vector]:
     ]
 
 
+@cache
 def _stickers_of(corner: str) -> Place:
     spots, out = _spots(), {face: vectors[0] for face, vectors in _FACES.items()}
     middle = _sum(*(out[face] for face in corner))
     return tuple(spots.index(_sum(middle, out[face])) for face in corner)
 
 
+@cache
 def _quarter_turn(face: str, whole: bool = False) -> Turn:
     """A face, or the `whole` cube, turned clockwise by a quarter, looking at the face from outside."""
     spots, out = _spots(), _FACES[face][0]

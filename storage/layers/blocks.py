@@ -147,6 +147,8 @@ def _damaged(block: Block, layout: Layout) -> DamagedError:
 
 def is_sound(block: Block, layout: Layout) -> bool:
     """Return whether the checksum of a block and its number of keys are right."""
+    if block.first > layout.greatest:
+        return False
     value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
     checksum = int.from_bytes(value[:4], "big")
     return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum

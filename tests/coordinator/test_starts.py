@@ -1,5 +1,6 @@
 """Studies of starts: figures by plain rules, lines of files, the same rows on any threads, resumed, verified."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.families.starts import START, StudyStarts, read_starts
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, remarks
 from hakoiri.puzzles.permutation.tiles import Tiles
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
@@ -98,6 +99,18 @@ def test_figures_are_those_of_a_graph(spec: PuzzleSpec, text: str, count: int, t
     assert verified(directory, full=True).ok
 
 
+def test_a_remark_on_the_goal_is_not_made_for_each_start() -> None:
+    """Warnings are errors here. Remarks are collected by thread, so no other thread misses its own."""
+    with ThreadPoolExecutor(1) as other, remarks() as collected:
+        StudyStarts.parse_request(PuzzleSpec("sliding", {"goal": "A@1,1"}), starts="A.B\nB.A")
+        spec = PuzzleSpec("sliding", {"goal": "A@1,1"}, "A.B")
+        assert spec.build() and collected == [
+            "goal=A@1,1: any of the 2 pieces of the shape of A satisfies it; for A itself add distinct=A"
+        ]
+        with pytest.raises(PuzzleWarning):
+            other.submit(spec.build).result()
+
+
 def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
     spec, text = PuzzleSpec("sliding", {"goal": "A@1,2"}), BOARDS * 3
     expected = rows_of(study(tmp_path / "one", spec, text))
@@ -114,6 +127,9 @@ def test_a_cap_ends_a_search_and_a_goal_before_it_counts(tmp_path: Path) -> None
     assert (capped["exhausted"], capped["moves"], capped["hardest"]) == (False, None, None)
     assert 100 < capped["configurations"] < 2_332
     assert (easy["exhausted"], easy["moves"], easy["configurations"]) == (True, 1, 5)
+    with opened(study(tmp_path, PuzzleSpec("sliding", RUSH_OPTIONS), text, cap=100)) as job:
+        assert [row["searched"] for row in job.tables()[0].rows] == ["up to the cap", "all"]
+        assert [(board["board"], board["moves"]) for board in job.boards()] == [(easy["start"], 1)]
     (all_of_it,) = rows_of(study(tmp_path, PuzzleSpec("sliding", RUSH_OPTIONS), RUSH, cap=2_332))
     assert (all_of_it["exhausted"], all_of_it["moves"], all_of_it["configurations"]) == (True, 60, 2_332)
     (near,) = rows_of(study(tmp_path, PuzzleSpec("tiles"), "1.2/345/678", cap=10))

@@ -55,7 +55,7 @@ def sliding(
     from hakoiri.coordinator.families.generate import GenerateBoards
 
     bounds = re.fullmatch(r"(\d{1,4})(\.\.(\d{1,4})?)?", moves)
-    if not bounds:
+    if not bounds or (bounds[3] and int(bounds[3]) < int(bounds[1])):
         raise PuzzleError(f"--moves {moves} is malformed; expected a number or range such as 25, 25.. or 25..30")
     most = {} if bounds[2] and not bounds[3] else {"most": int(bounds[3] or bounds[1])}
     spec = PuzzleSpec("sliding", shared.parse_options(options or []))

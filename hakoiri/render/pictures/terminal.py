@@ -106,9 +106,9 @@ def _coloured(line: str, number: int, picture: Picture, paint: "_Paint") -> Text
 
 
 def print_boards(console: Console, family: Family, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print boards to play (`coordinator.session.job.Job.boards`) under their ranks and moves."""
+    """Print boards to play (`coordinator.session.job.Job.boards`) under their names, or else ranks, and moves."""
     puzzles = [family.member(row["board"], row["goal"]) for row in rows]
-    titles = [f"{rank}: {counted(row['moves'], 'moves')}" for rank, row in enumerate(rows, 1)]
+    titles = [f"{row.get('name') or rank}: {counted(row['moves'], 'moves')}" for rank, row in enumerate(rows, 1)]
     pictures = [puzzle.picture(puzzle.start) for puzzle in puzzles]
     print_side_by_side(console, [row["board"] for row in rows], titles, pictures)
 

@@ -1,14 +1,13 @@
 """The route for probes: short searches before a run is created."""
 
 import threading
-import warnings
 from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
 
 from hakoiri.coordinator.session.resources import Resources
-from hakoiri.puzzles.errors import PuzzleWarning
+from hakoiri.puzzles.errors import remarks
 from hakoiri.rows.probes import probe_row
 from hakoiri.web.asking import Runs, named_puzzle
 from hakoiri.web.routes.runs import NewRun
@@ -32,11 +31,10 @@ def probed(request: Request, opened: Runs, wanted: NewRun) -> dict[str, Any]:
     if not _PROBING.acquire(timeout=_PATIENCE_SECONDS):
         raise BusyError("another probe is in progress; ask again")
     try:
-        with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always", PuzzleWarning)
+        with remarks() as notes:
             # Not cached: the tables of a board may take 128 MiB.
             puzzle = replace(spec, merge_mirrors=wanted.merge_mirrors).build()
         row = probe_row(puzzle, Resources(memory=request.app.state.settings.memory), opened.data)
-        return row | {"notes": [str(note.message) for note in notes if issubclass(note.category, PuzzleWarning)]}
+        return row | {"notes": notes}
     finally:
         _PROBING.release()

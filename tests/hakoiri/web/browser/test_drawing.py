@@ -65,6 +65,28 @@ def test_a_board_is_drawn_solved_undone_linked_and_run(page: Page) -> None:
     expect(verdict).to_contain_text("Solvable in 3 moves")
 
 
+def test_pieces_have_the_same_colours_where_they_are_drawn_and_where_they_are_played(page: Page) -> None:
+    page.goto(f"/{HAKOIRI}")
+    expect(page.locator(".verdict")).to_contain_text("Solvable")
+    drawn = fills(page)
+    assert set(drawn) == set("ABCDEFGHIJ") and len(set(drawn.values())) == 4
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.get_by_role("link", name="Board", exact=True).click()
+    expect(page.locator(".distance")).to_contain_text("to the goal")
+    assert fills(page) == drawn
+
+
+def fills(page: Page) -> dict[str, str]:
+    """Return the colour of each piece on the first board of a page, by its letter."""
+    found: dict[str, str] = page.locator("main svg").first.evaluate(
+        """board => Object.fromEntries([...board.querySelectorAll("g")]
+        .map(group => [group.querySelector("text"), group.querySelector("rect")])
+        .filter(([text, rect]) => text && rect).map(([text, rect]) => [text.textContent,
+        getComputedStyle(rect).fill]))"""
+    )
+    return found
+
+
 def test_a_board_of_any_size_is_begun_and_cleared(page: Page) -> None:
     """Enter in a size makes that size and no run; pieces that do not fit are taken off."""
     page.goto(f"/{HAKOIRI}")

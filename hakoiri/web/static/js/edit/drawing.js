@@ -26,9 +26,9 @@ export function draw(svg, draft, cursor) {
     s("rect", {x: x + 1, y: y + 1, width: SIDE - 2, height: SIDE - 2, class: "cursor"}));
 }
 
-// Pieces with a goal have the first colour, all others that of their shape, the largest first.
+// Pieces with a goal have the first colour, all others that of their shape, in the order of a run: the largest first.
 function kindsOf(draft) {
-  const shapes = [...new Set(draft.letters.map(letter => draft.shape(draft.piece(letter))))].sort((one, other) => other.length - one.length);
+  const shapes = [...new Set(draft.letters.map(letter => draft.shape(draft.piece(letter))))].sort((one, other) => other.length - one.length || (one < other ? -1 : 1));
   return new Map(draft.letters.map(letter => [letter, draft.goal.has(letter) ? 0 : 1 + shapes.indexOf(draft.shape(draft.piece(letter))) % 6]));
 }
 

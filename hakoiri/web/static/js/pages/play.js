@@ -112,7 +112,7 @@ class View {
     else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
     this.distance.classList.toggle("solved", solved);
     const from = now.depth === null ? null : `${number(now.depth)} from the start`;
-    // Who follows a given path wants its end.
+    // On a given path only the end is a goal, so no move is a mistake.
     const mistakes = this.walk ? [] : this.game.mistakes;
     const made = mistakes.filter(step => step <= place).length;
     const part = this.run.kind === "census" && now.component !== null ? `component ${now.component}` : null;

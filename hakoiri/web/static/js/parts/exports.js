@@ -7,12 +7,15 @@ import {button, h} from "../lib/dom.js";
 const [TABLES, PDF] = [{csv: "CSV", parquet: "Parquet"}, {pdf: "PDF to print"}];
 const GRAPHS = {words: "All configurations as a file for other programs.", files: {...TABLES, npz: "NumPy", graphml: "GraphML"}};
 const FILES = {explore: GRAPHS, census: GRAPHS, generate: {words: "The boards as a table, or to print, with their solutions.", files: {...TABLES, ...PDF}},
-  boards: {words: "A table of all components.", files: TABLES}};
+  boards: {words: "A table of all components.", files: TABLES}, starts: {words: "The starts as a table.", files: TABLES}};
+// Puzzles whose starts can be printed.
+const BOARDS = new Set(["sliding", "klotski"]);
 
 export function exportsOf(run) {
   if (!(run.kind in FILES)) return null;
   const {words, files} = FILES[run.kind];
   const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
+  const listed = run.kind === "starts" && BOARDS.has(run.puzzle);
   const told = h("span", {class: "muted", role: "status"});
   const save = async ending => {
     try {
@@ -26,6 +29,6 @@ export function exportsOf(run) {
       told.textContent = error.message;
     }
   };
-  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions."].filter(Boolean).join(" ")),
-    h("p", {class: "row"}, Object.entries({...files, ...(hardest ? PDF : {})}).map(([ending, name]) => button(name, () => save(ending))), told));
+  return h("section", {class: "card"}, h("h2", {}, "Export"), h("p", {class: "muted"}, [words, hardest && "The hardest as a PDF, with their solutions.", listed && "As a PDF, with their solutions."].filter(Boolean).join(" ")),
+    h("p", {class: "row"}, Object.entries({...files, ...(hardest || listed ? PDF : {})}).map(([ending, name]) => button(name, () => save(ending))), told));
 }

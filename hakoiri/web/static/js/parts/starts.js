@@ -7,15 +7,16 @@ import {still} from "../picture/shapes.js";
 import {address, go} from "../router.js";
 import {choosable, startOf} from "./pictures.js";
 
-// `starts` are {board, goal, moves} with what else is known of each.
-export const startsOf = (run, starts) => starts.map(({board, goal, moves, solutions, positions, mix}, place) => {
-  const parameters = {...run.parameters, goal};
+// `starts` are {board, goal, moves} with what else is known of each; an empty goal is that of the run's parameters.
+export const startsOf = (run, starts) => starts.map(({board, goal, moves, name, solutions, positions, mix}, place) => {
+  const parameters = {...run.parameters, ...(goal ? {goal} : {})};
   const drawn = h("div", {});
   startOf({puzzle: run.puzzle, start: board, parameters}).then(found => put(drawn, still(found.picture, board))).catch(error => put(drawn, error.message));
-  const words = [mix, solutions && counted(solutions, "solution"), positions && counted(positions, "position")].filter(Boolean).join(" · ");
-  const play = button("Play", () => played(run, {board, parameters}, play), {"aria-label": `Play board ${place + 1}`});
+  const words = [name, mix, solutions && counted(solutions, "solution"), positions && counted(positions, "position")].filter(Boolean).join(" · ");
+  const what = name || `board ${place + 1}`;
+  const play = button("Play", () => played(run, {board, parameters}, play), {"aria-label": `Play ${what}`});
   return choosable(drawn, h("p", {}, h("strong", {}, counted(moves, "move"))), h("p", {class: "muted small"}, words),
-    h("p", {class: "row"}, play, h("a", {class: "button", href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit board ${place + 1}`}, "Edit")));
+    h("p", {class: "row"}, play, h("a", {class: "button", href: address(["new", run.puzzle], {...parameters, start: board}), "aria-label": `Edit ${what}`}, "Edit")));
 });
 
 // Explores a board, unless that was done before, and opens it, unless the reader has gone elsewhere.

@@ -21,9 +21,15 @@ export async function tablesOf(run) {
   return [plotted, startsIn(run, found), ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
 }
 
-// The boards that a generator has found, or the hardest starts of a study, drawn.
-function startsIn(run, {starts, rows}) {
-  const found = run.kind === "generate" ? rows : starts ?? [];
+// The boards that a generator has found, the hardest starts of a study, or those of a list that have a way to the goal, drawn.
+const STARTS = {
+  generate: ({rows}) => rows,
+  boards: ({starts}) => starts,
+  starts: ({rows}) => rows.filter(({moves}) => moves !== null).map(row => ({...row, board: row.start})),
+};
+
+function startsIn(run, summary) {
+  const found = STARTS[run.kind]?.(summary) ?? [];
   return found.length > 0 && card("Boards to play", h("div", {class: "central"}, startsOf(run, found.slice(0, DRAWN))));
 }
 
@@ -89,7 +95,7 @@ export function tableOf({name, title, rows, rest}) {
   const text = column => rows.some(row => typeof row[column] === "string" && !/^[\d., %-]*([kMG]?B|m?s)?$/.test(row[column])) && "text";
   return card(words[0].toUpperCase() + words.slice(1),
     h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": words}, h("table", {},
-      h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: text(column)}, column)))),
+      h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: text(column)}, column.replaceAll("_", " "))))),
       h("tbody", {}, rows.map(row => h("tr", {}, columns.map(column => h("td", {class: text(column)}, typeof row[column] === "number" ? number(row[column]) : row[column] ?? "–"))))))),
     rest && h("p", {class: "muted"}, rest));
 }
