@@ -24,7 +24,7 @@ from hakoiri.coordinator.families.mixes import (
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.rows import RowsJob, fit_threads
+from hakoiri.coordinator.session.rows import RowsJob, fit_threads, stored_plan
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
@@ -65,7 +65,7 @@ class StudyBoards(RowsJob):
         hardest: int = 0,
     ) -> Request:
         plan = BoardsPlan(size, " ".join(pieces.split()), empty.strip(), goal, pairs, hardest=hardest)
-        return Request(replace(spec, start=plan.mixes()[0].board), plan.row(), {})
+        return Request(replace(spec, start=plan.mixes()[0].board), stored_plan(plan, "hardest"), {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -9,7 +9,7 @@ from hakoiri.coordinator.families.mixes import family_of
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
-from hakoiri.coordinator.session.rows import RowsJob, fit_threads
+from hakoiri.coordinator.session.rows import RowsJob, fit_threads, stored_plan
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
@@ -58,13 +58,6 @@ class GeneratePlan:
     seed: int
     generate_version: int = _VERSION
     hunt: int = 0
-
-    def row(self) -> dict[str, Any]:
-        """Return the plan as stored: without `hunt` the plan of an older run is the same."""
-        row = asdict(self)
-        if not self.hunt:
-            del row["hunt"]
-        return row
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
@@ -138,7 +131,9 @@ class GenerateBoards(RowsJob):
             seed,
             hunt=hunt,
         )
-        return Request(replace(spec, start=plan.first()), plan.row(), {"boards": boards, "seconds": seconds})
+        return Request(
+            replace(spec, start=plan.first()), stored_plan(plan, "hunt"), {"boards": boards, "seconds": seconds}
+        )
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -1,7 +1,7 @@
 """Studies of boards: the plan, and the results of each mix as stored, summed up, and as rows of tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -39,13 +39,6 @@ class BoardsPlan:
     pairs: bool = False
     boards_version: int = _VERSION
     hardest: int = 0
-
-    def row(self) -> dict[str, Any]:
-        """Return the plan as stored: without `hardest` the plan of an older run is the same."""
-        row = asdict(self)
-        if not self.hardest:
-            del row["hardest"]
-        return row
 
     def mixes(self) -> list[Mix]:
         """Return every mix; `PuzzleError` for an invalid plan."""

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
@@ -87,6 +87,11 @@ class RowsJob(Job):
     def repair(self, session: Session) -> None:
         forget_damaged_rows(self.store, session.observer.note, self.remedy)
         self.store.commit(self.store.state)
+
+
+def stored_plan(plan: Any, later: str) -> dict[str, Any]:
+    """Return a plan as stored: without the field that came `later` if that is unset, so older plans are the same."""
+    return {name: value for name, value in asdict(plan).items() if value or name != later}
 
 
 def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def test_a_census_killed_in_each_pass_is_that_of_one_left_alone(seed: int, hakoi
         alone = other.ask(*_TILES, "--memory", "4GB")
     assert (alone["configurations"], alone["components"], alone["edges"]) == (3_628_800, 2, 4_717_440)
     chance, command = random.Random(seed), [*_TILES, "--memory", "100MB"]
-    moments = [("depth", 0), ("components", 1)]
+    moments = [("depth", 0), ("roots", 1)]
     for what, number in moments:
         running = hakoiri.start(*command)
         wait_until(lambda: _partial(hakoiri).get(what, -1) >= number or running.process.poll() is not None)  # noqa: B023
