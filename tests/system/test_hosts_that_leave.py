@@ -1,5 +1,6 @@
 """Hosts that leave a run for good, in its midst or when it is complete: others keep what they kept."""
 
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(hakoiri: H
     assert drained.json == {"host": lost, "runs": [finished.json["run"]]}
     assert len(keepers(hakoiri)) == 2
     assert finished.code == 0, finished
-    assert f"host {lost} is away: others take over its 16 ranges from their copies" in finished.stderr
+    assert re.search(rf"host {lost} is away: others take over its \d+ ranges from their copies", finished.stderr)
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 

@@ -68,7 +68,8 @@ def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> N
         (tmp_path / "told").open("w+b") as told,
         playing(finished.hakoiri.data, "klotski", "--json", stdout=told.fileno()) as player,
     ):
-        assert player.board()[0].endswith("klotski, 0 moves")
+        shown = player.board()
+        assert shown[0].endswith("klotski, 0 moves") and "goal: B (2x2) at row 4 column 2" in shown
         assert player.press("?")[-1] == "you are 116 moves from the goal, best: I right"
         moved = player.press("i", "\x1b[C")
         assert "klotski, 2 moves" in moved[0]

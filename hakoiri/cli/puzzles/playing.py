@@ -105,12 +105,14 @@ def _play(console: Console, game: PlaySession, hints: Hints) -> None:
 
 
 def _draw(console: Console, game: PlaySession) -> None:
-    """Print the board, the possible moves, and the message."""
+    """Print the board with its goal in words, the possible moves, and the message."""
     from hakoiri.render.pictures.terminal import print_picture
 
     console.clear()
     console.print(Text(f"{game.puzzle.name}, {counted(len(game.path) - 1, 'moves')}", "bold"))
     print_picture(console, game.puzzle.render_path(game.path)[-1], game.puzzle.pictures(game.path)[-1])
+    if goal := game.puzzle.goal_text():
+        console.print(Text(f"goal: {goal}"))
     listed = Text()
     for number, choice in enumerate(game.choices):
         style = "reverse" if number == game.cursor else "bold" if choice.called == game.selected else ""
