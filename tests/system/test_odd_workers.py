@@ -75,7 +75,9 @@ OTHER_VERSIONS = {
     ),
     "its code differs from the run's: puzzle;": OVERLOOKS,
     "its code differs from the run's: tasks;": "from hakoiri.worker.graphs import closed; closed._BLOCK = 4",
-    "its code differs from the run's: coding;": "from hakoiri.storage.layers import blocks; blocks._BITS = 1 << 30",
+    "its code differs from the run's: coding;": (
+        "from hakoiri.storage.layers import codec; codec.longest_varint = lambda layout: 20"
+    ),
     "its code differs from the run's: Python (cpython 3.9, not cpython ": (
         "import sys, types; from hakoiri.worker import program; "
         "program.sys = types.SimpleNamespace(**vars(sys) | {'version_info': types.SimpleNamespace(major=3, minor=9)})"
@@ -272,9 +274,10 @@ def test_a_worker_of_another_version_is_left_out(
     ("said", "change"),
     [
         ("tasks;", "from hakoiri.worker.hosts import mail; mail._LOOK_SECONDS = 0.3"),
+        ("coding;", "from hakoiri.storage.layers import blocks; blocks._BITS = 1 << 30"),
         pytest.param("puzzle;", OVERLOOKS, marks=pytest.mark.slow),
     ],
-    ids=["hosts", "moves"],
+    ids=["hosts", "blocks", "moves"],
 )
 def test_a_host_of_another_version_is_named(
     said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
