@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -292,7 +293,7 @@ class Blocks(Puzzle):
 
     def goal_text(self) -> str:
         """The letters of each piece of the goal and its place; if they are many, the goal as a board."""
-        aims = self._aims()
+        aims = self._aims
         if len(aims) > _MOST_SAID:
             return self.parameters["goal"]
         said = []
@@ -306,7 +307,7 @@ class Blocks(Puzzle):
     def pictures(self, path: list[Key]) -> list[Picture]:
         """The boards; pieces of a kind have one colour, those that the goal means have their own."""
         board, first = self.pieces, self.pieces.lettered(self.unpack(path[0]))
-        aims = self._aims()
+        aims = self._aims
         colours = {letter: of_kind(piece.kind) for letter, piece in first.items()}
         if len(aims) <= _MOST_SAID:
             colours |= dict.fromkeys("".join(aims.values()), GOAL)
@@ -323,6 +324,7 @@ class Blocks(Puzzle):
             for number, (letter, piece) in enumerate(pieces.items())
         }
 
+    @cached_property
     def _aims(self) -> dict[PlacedPiece, str]:
         """Return the places in the goal, and the letters of the pieces that may get there."""
         standing = self.unpack(self.start)
