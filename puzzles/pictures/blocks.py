@@ -120,7 +120,7 @@ def _exit(places: Sequence[tuple[int, int]], axis: str, rows: int, columns: int)
     return [Line(left, along[0], right, along[0], GOAL, _EXIT)]
 
 
-# Of the time to draw one board after another, the parts were two thirds.
+# The parts took two thirds of the time to draw one board after another.
 @lru_cache(maxsize=4_096)
 def _part(letter: str, piece: Covered, columns: int, colour: str, axis: str) -> Part:
     """A piece: one rectangle if it is one, else a rectangle for each cell and bridges between them."""

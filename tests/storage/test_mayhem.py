@@ -47,7 +47,7 @@ def as_they_are(finished: dict[str, Path]) -> dict[str, dict[str, Any]]:
     return dict(zip(finished, read_elsewhere(list(finished.values())), strict=True))
 
 
-#: Of the usual space.
+#: A key of the usual space.
 KEYS = np.array([369343635], dtype=np.uint32)
 
 
