@@ -117,9 +117,7 @@ def page_of(raw: bytes, number: int, kind: int, ordered: bool, last_page: int) -
         raise PageError(f"page {number} is damaged, or in the place of another")
     places = struct.unpack_from(f"={(lower - _HEAD.size) // 2}H", raw, _HEAD.size)
     try:
-        if min(places) < upper or any(place % 2 for place in places):
-            raise struct.error("the offsets of its nodes")
-        page = Page(raw, *_nodes_of(raw, places, kind))
+        page = Page(raw, *_nodes_of(raw, places, kind, upper))
     except struct.error as error:
         raise PageError(f"page {number} is damaged: {error}") from error
     names = page.names[kind == BRANCH :]
@@ -128,9 +126,14 @@ def page_of(raw: bytes, number: int, kind: int, ordered: bool, last_page: int) -
     return page
 
 
-def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes], list[tuple[int, int, int]]]:
-    """Return names and contents of the nodes of a page; ``struct.error`` if one extends beyond it."""
-    names, nodes = [], []
+def _nodes_of(
+    raw: bytes, places: Sequence[int], kind: int, upper: int
+) -> tuple[list[bytes], list[tuple[int, int, int]]]:  # fmt: skip
+    """Return names and contents of the nodes of a page; ``struct.error`` unless they fill it from `upper` to its end.
+
+    IMPORTANT: LMDB moves nodes by their sizes when it changes a page, and with a wrong size writes beyond it.
+    """
+    names, nodes, ends = [], [], []
     for place in places:
         low, high, flags, length = _NODE.unpack_from(raw, place)
         begin = place + _NODE.size + length
@@ -142,8 +145,11 @@ def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes]
         else:
             nodes.append((flags, begin, size))
             end = begin + (NUMBER.size if flags == ELSEWHERE else size)
-        if end > len(raw) or (kind == LEAF and flags not in (_HERE, ELSEWHERE, DATABASE)):
+        if kind == LEAF and flags not in (_HERE, ELSEWHERE, DATABASE):
             raise struct.error(f"its node at {place}")
+        ends.append(end + (end - place) % 2)
+    if [*sorted(places), len(raw)] != [upper, *sorted(ends)]:
+        raise struct.error("its nodes overlap or leave gaps")
     if kind == BRANCH:
         names[0] = b""
     return names, nodes

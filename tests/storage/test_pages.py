@@ -24,7 +24,7 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import list_runs
 from hakoiri.puzzles.keys.layout import U64
 from hakoiri.storage.engine.environment import Environment, create_environment
-from hakoiri.storage.engine.page_format import PageError, _nodes_of
+from hakoiri.storage.engine.page_format import BRANCH, LEAF, PageError, _nodes_of
 from hakoiri.storage.engine.pages import DataFile, Snapshot
 from hakoiri.storage.errors import DamagedError, StorageError
 from hakoiri.storage.layers.blocks import code_keys
@@ -98,9 +98,25 @@ def test_a_node_that_ends_beyond_its_page_is_damage(flags: int, size: int) -> No
     """Not one that ends with it. For a value elsewhere the page has a number of 8 bytes."""
     node = struct.pack("=HHHH", size & 0xFFFF, size >> 16, flags, 4) + b"name"
     raw = b"\0" * 16 + node + b"v" * size
-    assert _nodes_of(raw, [16], 2) == ([b"name"], [(flags, 28, size)])
-    with pytest.raises(struct.error, match="its node at 16"):
-        _nodes_of(raw[:-1], [16], 2)
+    assert _nodes_of(raw, [16], 2, 16) == ([b"name"], [(flags, 28, size)])
+    with pytest.raises(struct.error, match="its nodes overlap or leave gaps"):
+        _nodes_of(raw[:-1], [16], 2, 16)
+
+
+@pytest.mark.parametrize("kind", [LEAF, BRANCH])
+def test_nodes_that_overlap_or_leave_gaps_are_damage(kind: int) -> None:
+    """LMDB would move more bytes than there are, or too few, when it changes the page."""
+    nodes = [struct.pack("=HHHH", 2 * (kind == LEAF), 0, 0, len(name)) + name for name in (b"abcd", b"ef")]
+    nodes = [node + b"vv" * (kind == LEAF) for node in nodes]
+    raw = b"\0" * 16 + nodes[1] + nodes[0]
+    places = [16 + len(nodes[1]), 16]
+    assert len(_nodes_of(raw, places, kind, 16)[0]) == 2
+    spoiled = [(raw[:-1] + b"\0\0\0", places, 16), (raw, places, 14), (raw, [16, 16], 16)]
+    for length in (0, 3, 4, 8):
+        spoiled.append((raw[:22] + struct.pack("=H", length) + raw[24:], places, 16))
+    for changed in spoiled:
+        with pytest.raises(struct.error):
+            _nodes_of(*changed[:2], kind, changed[2])
 
 
 def test_a_data_file_has_all_the_pages_that_are_used_or_free(environment: Environment) -> None:
