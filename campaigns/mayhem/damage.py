@@ -103,12 +103,13 @@ class Damage(Part):
         "took": Measure("seconds for its questions", most=True),
     }
     text = """\
-Each trial does one harm to one file. A bit is flipped anywhere, or among LMDB's own figures, the file is cut off, a
-sector is zeroed, or a page replaces another. A certificate gets a field of another one, or another puzzle's name. The
-files are data files of runs of every kind, a spill file of a layer under way, and certificates of a deal and of a run.
-Then come questions, `verify`, or `resume` and `resume --repair`. Each must be answered as for the undamaged file, or be
-refused by an error that names the damage. If the last commit is lost, the one before it counts: the run says that it is
-unfinished, and may be resumed. No process may die of a signal, hang, or print a traceback."""
+Each trial does one harm to one file. A bit is flipped anywhere, or forty are, or among LMDB's own figures, the file
+is cut off, a sector is zeroed, or a page replaces another. A certificate gets a field of another one, or another
+puzzle's name. The files are data files of runs of every kind, a spill file of a layer under way, and certificates of
+a deal and of a run. Then come questions, `verify`, or `resume` and `resume --repair`. Each must be answered as for
+the undamaged file, or be refused by an error that names the damage. If the last commit is lost, the one before it
+counts: the run says that it is unfinished, and may be resumed. No process may die of a signal, hang, or print a
+traceback."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
@@ -175,6 +176,7 @@ unfinished, and may be resumed. No process may die of a signal, hang, or print a
         """The last command is to be told where it goes."""
         *before, last = [command.split() for command in commands]
         hakoiri, file = Hakoiri(place), Path("a-certificate.json")
+        hakoiri.data.mkdir(parents=True)
         for words in (*before, [*last, str(hakoiri.data / file)]):
             hakoiri.ask(*words)
         return self._asked(hakoiri, file, [["verify", f"DATA/{file}"]])

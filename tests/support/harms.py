@@ -21,6 +21,12 @@ def flip(raw: bytearray, chance: np.random.Generator) -> None:
     raw[int(chance.integers(len(raw)))] ^= 1 << int(chance.integers(8))
 
 
+def flip_many(raw: bytearray, chance: np.random.Generator) -> None:
+    """Forty bits anywhere."""
+    for _ in range(40):
+        flip(raw, chance)
+
+
 def flip_header(raw: bytearray, chance: np.random.Generator) -> None:
     """One bit where LMDB keeps a page's number, kind and the places of its entries."""
     raw[int(chance.integers(len(raw) // PAGE)) * PAGE + int(chance.integers(64))] ^= 1 << int(chance.integers(8))
@@ -44,7 +50,7 @@ def exchange(raw: bytearray, chance: np.random.Generator) -> None:
 
 
 #: All of them; what harms less than a page can be done to a file of any size.
-HARMS: tuple[Harm, ...] = (flip, flip_header, truncate, blank, exchange)
+HARMS: tuple[Harm, ...] = (flip, flip_many, flip_header, truncate, blank, exchange)
 
 
 def told(done: Finished) -> Any:
