@@ -179,7 +179,7 @@ traceback."""
         hakoiri.data.mkdir(parents=True)
         for words in (*before, [*last, str(hakoiri.data / file)]):
             hakoiri.ask(*words)
-        return self._asked(hakoiri, file, [["verify", f"DATA/{file}"]])
+        return self._asked(hakoiri, file, [["verify", f"DATA/{file}", "--seed", "1"]])
 
     def _asked(self, hakoiri: Hakoiri, file: Path, questions: list[list[str]]) -> Sound:
         answers = self._asker.ask((hakoiri.data, questions))

@@ -178,19 +178,22 @@ def _is_digest(value: Any, digits: int) -> bool:
     return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", value) is not None
 
 
-def verify_file(path: Path, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
+def verify_file(
+    path: Path, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
+) -> Report:
     """Verify the certificate in a file, as `verify_certificate` does."""
     certificate = read_certificate(path)
     try:
-        return verify_certificate(certificate, full, resources, control, observer)
+        return verify_certificate(certificate, full, resources, control, observer, seed)
     except PuzzleError as error:
         raise CertificateError(f"{path} is not a valid certificate: {error}") from error
 
 
 def verify_certificate(
-    certificate: Certificate, full: bool, resources: Resources, control: Control, observer: Observer
-) -> Report:
-    """Report everything wrong with a certificate.
+    certificate: Certificate, full: bool, resources: Resources, control: Control, observer: Observer,
+    seed: int | None = None,
+) -> Report:  # fmt: skip
+    """Report everything wrong with a certificate; `seed` chooses the sample, by default at random.
 
     The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory
     if the puzzle has deals. IMPORTANT: no layer is made after the first that differs, or a few bytes could cause any
@@ -210,7 +213,7 @@ def verify_certificate(
 
     try:
         with _explored(certificate.spec, resources, control, observer, unlike) as store:
-            report = verify_run(store, full, resources, control, observer)
+            report = verify_run(store, full, resources, control, observer, seed)
             _compare_ends(certificate, store, report)
             known = _figures(store)
     except StopRun:

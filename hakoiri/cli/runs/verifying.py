@@ -62,7 +62,7 @@ def verify(
         raise typer.BadParameter("certificates are for built-in puzzles; leave out --puzzle")
     with answering(": nothing is proved") as (control, progress):
         if certified:
-            report = verify_file(path, full, resources.here(), control, progress)
+            report = verify_file(path, full, resources.here(), control, progress, seed)
         else:
             report = verify_directory(path, full, resources, control, progress, seed)
     row = report_row(report)
