@@ -46,6 +46,7 @@ def test_a_certificate_of_a_run_is_derived_again_without_it(puzzle: str, given: 
     assert [layer.size for layer in found.layers] == sizes
     assert (found.figures.depth, found.figures.moves) == (len(sizes) - 1, goal)
     assert verified(file).ok
+    assert verify_file(file, False, Resources(), Control(), SilentObserver(), seed=7).seed == 7
     last = found.layers[-1]
     write_certificate(replace(found, layers=[*found.layers[:-1], replace(last, size=last.size + 1)]), file)
     assert verified(file).faults == [
