@@ -19,6 +19,7 @@ from hakoiri.storage.ledger.records import seal, unseal
 from hakoiri.storage.names import BEAM, ROWS, number_key
 
 _DIRECTORY = b"arrays"
+_NUMBER_BYTES = len(number_key(0))
 #: Small values are put in the room of older ones, so that the file does not grow with every commit.
 _PIECE = 1 << 20
 _Row = TypeVar("_Row")
@@ -35,8 +36,11 @@ class ResultRows:
         self._ledger.stage_record(ROWS, self._prefix + number_key(number), dict(fields))
 
     def numbers(self) -> list[int]:
-        """The numbers of the rows, in order; the rows are not read."""
-        return [int.from_bytes(name[len(self._prefix) :], "big") for name in self._ledger.names(ROWS, self._prefix)]
+        """The numbers of the rows, in order; the rows are not read. `DamagedError` for a name that has no number."""
+        names = self._ledger.names(ROWS, self._prefix)
+        if any(len(name) != len(self._prefix) + _NUMBER_BYTES for name in names):
+            raise DamagedError(f"run {self._ledger.directory.name}: the name of a row of {self._table} is damaged")
+        return [int.from_bytes(name[-_NUMBER_BYTES:], "big") for name in names]
 
     def read(self, number: int) -> dict[str, Any]:
         """Return one row; a `DamagedError` names it."""
@@ -58,20 +62,17 @@ class ResultRows:
                 raise DamagedError(f"run {run}: row {number} of {self._table} is malformed: {error}") from error
         return found
 
-    def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:
-        """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`."""
-        for number in self.numbers():
-            try:
-                self.read(number)
-            except DamagedError as error:
-                note(f"{error}; {remedy}")
-                self._ledger.erase(ROWS, self._prefix + number_key(number))
-
 
 def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str) -> None:
-    """`ResultRows.forget_damaged` for all tables of a run."""
-    for table in sorted({name[: -len(number_key(0)) - 1].decode() for name in ledger.names(ROWS)}):
-        ResultRows(ledger, table).forget_damaged(note, remedy)
+    """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`."""
+    for name in ledger.names(ROWS):
+        table, number = name[: -_NUMBER_BYTES - 1].decode(errors="replace"), name[-_NUMBER_BYTES:]
+        try:
+            # A record's checksum covers its name.
+            ledger.read_record(ROWS, name, f"row {int.from_bytes(number, 'big')} of {table}")
+        except DamagedError as error:
+            note(f"{error}; {remedy}")
+            ledger.erase(ROWS, name)
 
 
 def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:

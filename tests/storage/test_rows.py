@@ -15,7 +15,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.ledger.creating import create_run
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.names import BEAM, DATABASES, ROWS
-from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
+from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows, read_arrays, stage_arrays
 from tests.support.stores import manifest
 
 
@@ -83,13 +83,31 @@ def test_a_damaged_row_is_named_and_the_others_are_read(directory: Path) -> None
         assert rows.read(2) == {"text": "long"}
         with pytest.raises(DamagedError, match="row 1 of x is damaged"):
             rows.all(as_it_is)
-        rows.forget_damaged(notes.append, "found again")
+        forget_damaged_rows(ledger, notes.append, "found again")
         assert rows.numbers() == [0, 1, 2]
         ledger.commit(ledger.state)
         assert rows.numbers() == [0, 2]
     (note,) = notes
     assert "row 1 of x is damaged" in note
     assert note.endswith("; found again")
+
+
+@pytest.mark.parametrize(
+    "name", [b"\xe5x/\0\0\0\3", b"x/\0\0\3", b"x/\0\0\0\0\3", b"x"], ids=["text", "short", "long", "none"]
+)
+def test_a_row_with_a_damaged_name_is_forgotten(name: bytes, directory: Path) -> None:
+    notes: list[str] = []
+    with Ledger(directory, writable=True) as ledger:
+        ResultRows(ledger, "x").stage(2, {"moves": 1})
+        ledger.stage(ROWS, name, b"anything")
+        ledger.commit(ledger.state)
+        if name.startswith(b"x/"):
+            with pytest.raises(DamagedError, match="the name of a row of x is damaged"):
+                ResultRows(ledger, "x").all(as_it_is)
+        forget_damaged_rows(ledger, notes.append, "found again")
+        ledger.commit(ledger.state)
+        assert name not in ledger.names(ROWS)
+    assert len(notes) == 1
 
 
 def test_a_row_in_the_place_of_another_is_damage(directory: Path) -> None:
