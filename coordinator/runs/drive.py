@@ -48,7 +48,7 @@ def drive(
             gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
             if not gone and (store.state.status != "complete" or repair):
                 job = open_job(store)
-                if job.is_done() and not repair:
+                if not repair and job.is_done():
                     store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)

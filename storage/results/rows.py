@@ -36,11 +36,15 @@ class ResultRows:
         self._ledger.stage_record(ROWS, self._prefix + number_key(number), dict(fields))
 
     def numbers(self) -> list[int]:
-        """The numbers of the rows, in order; the rows are not read. `DamagedError` for a name that has no number."""
-        names = self._ledger.names(ROWS, self._prefix)
-        if any(len(name) != len(self._prefix) + _NUMBER_BYTES for name in names):
-            raise DamagedError(f"run {self._ledger.directory.name}: the name of a row of {self._table} is damaged")
-        return [int.from_bytes(name[-_NUMBER_BYTES:], "big") for name in names]
+        """The numbers of the rows, in order. `DamagedError` for a damaged name, which may be that of a row."""
+        found = []
+        for name in self._ledger.names(ROWS):
+            if name.startswith(self._prefix) and len(name) == len(self._prefix) + _NUMBER_BYTES:
+                found.append(int.from_bytes(name[-_NUMBER_BYTES:], "big"))
+            else:
+                # A row of another table, unless its checksum, which covers its name, says otherwise.
+                self._ledger.read_record(ROWS, name, _named(name))
+        return found
 
     def read(self, number: int) -> dict[str, Any]:
         """Return one row; a `DamagedError` names it."""
@@ -66,13 +70,16 @@ class ResultRows:
 def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str) -> None:
     """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`."""
     for name in ledger.names(ROWS):
-        table, number = name[: -_NUMBER_BYTES - 1].decode(errors="replace"), name[-_NUMBER_BYTES:]
         try:
-            # A record's checksum covers its name.
-            ledger.read_record(ROWS, name, f"row {int.from_bytes(number, 'big')} of {table}")
+            ledger.read_record(ROWS, name, _named(name))
         except DamagedError as error:
             note(f"{error}; {remedy}")
             ledger.erase(ROWS, name)
+
+
+def _named(name: bytes) -> str:
+    table, number = name[: -_NUMBER_BYTES - 1].decode(errors="replace"), name[-_NUMBER_BYTES:]
+    return f"row {int.from_bytes(number, 'big')} of {table}"
 
 
 def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -21,10 +21,12 @@ from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image, parse_board
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import ROWS
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.graphs.designing import SolvedSpace, statistics
-from tests.support.runs import StoppingAfter, driven, opened, verified
+from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 
 WANTED: dict[str, Any] = {
     "size": "3x4", "pieces": "2x1:1..2 1x2:1..2 1x1:2..4 xx/x.:0..1", "empty": "2", "goal": "2x1@4,1", "least": 4,
@@ -133,6 +135,18 @@ def test_a_changed_board_is_found(tmp_path: Path) -> None:
         rows.stage(0, batch)
         store.commit(store.state)
     assert "solutions of" in verified(directory, full=True).faults[0]
+
+
+def test_a_damaged_batch_is_searched_again_by_a_repair(tmp_path: Path) -> None:
+    directory = generated(tmp_path)
+    expected = boards_of(directory)
+    with RunStore(directory, writable=True) as store:
+        store.stage(ROWS, f"{BATCH}/".encode() + bytes(4), b"anything")
+        store.commit(store.state)
+    with pytest.raises(DamagedError, match="row 0 of batch is damaged"):
+        boards_of(directory)
+    repaired(directory)
+    assert boards_of(directory) == expected
 
 
 def test_figures_of_hakoiri_musume() -> None:

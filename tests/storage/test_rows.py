@@ -101,9 +101,8 @@ def test_a_row_with_a_damaged_name_is_forgotten(name: bytes, directory: Path) ->
         ResultRows(ledger, "x").stage(2, {"moves": 1})
         ledger.stage(ROWS, name, b"anything")
         ledger.commit(ledger.state)
-        if name.startswith(b"x/"):
-            with pytest.raises(DamagedError, match="the name of a row of x is damaged"):
-                ResultRows(ledger, "x").all(as_it_is)
+        with pytest.raises(DamagedError, match=r"row .* is damaged"):
+            ResultRows(ledger, "x").all(as_it_is)
         forget_damaged_rows(ledger, notes.append, "found again")
         ledger.commit(ledger.state)
         assert name not in ledger.names(ROWS)
