@@ -190,15 +190,10 @@ class StudyBoards(RowsJob):
         names = {"largest component": "largest_component", "isolated ones": "isolated"}
         own = {label: summary[name] for label, name in names.items()}
         widest = {"largest diameter": summary["diameter"], "of": summary["mix"]}
-        counts = {name: summary[name] for name in ("mixes", "configurations", "components")}
+        first = {"goal": self.plan.goal or None}
+        first |= {name: summary[name] for name in ("mixes", "configurations", "components")}
         pair = summary["pair"]
-        return (
-            {"goal": self.plan.goal or None}
-            | counts
-            | own
-            | widest
-            | {"between": None if pair is None else "\n".join(pair)}
-        )
+        return first | own | widest | {"between": None if pair is None else "\n".join(pair)}
 
     def tables(self) -> list[Table]:
         """Return the mixes with the greatest diameters, or with the hardest boards if there is a goal."""

@@ -68,7 +68,10 @@ class ResultRows:
 
 
 def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str) -> None:
-    """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`."""
+    """Stage the removal of all rows that cannot be read; call `note` with the error of each and the `remedy`.
+
+    Rows whose names begin with a damaged one go with it.
+    """
     for name in ledger.names(ROWS):
         try:
             ledger.read_record(ROWS, name, _named(name))

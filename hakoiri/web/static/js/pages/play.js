@@ -9,13 +9,11 @@ import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
 import {Game} from "../play/game.js";
 import {trace} from "../play/trace.js";
 import {compute, get} from "../lib/api.js";
+import {GOALS} from "../parts/families.js";
 import {startOf} from "../parts/pictures.js";
 import {shareButton} from "../parts/share.js";
 import {Statistics} from "../parts/statistics.js";
 import {address, note} from "../router.js";
-
-// The puzzles whose boards the editor takes, and their goals unless an option is the goal.
-const GOALS = {sliding: "", klotski: "****/****/****/*AA*/*AA*"};
 
 export async function show(place, {run, query}) {
   const view = new View(run);

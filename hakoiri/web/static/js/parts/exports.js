@@ -2,20 +2,18 @@
 
 import {compute} from "../lib/api.js";
 import {button, h} from "../lib/dom.js";
+import {GOALS} from "./families.js";
 
 // The files of each kind of run that has some, and what they are.
 const [TABLES, PDF] = [{csv: "CSV", parquet: "Parquet"}, {pdf: "PDF to print"}];
 const GRAPHS = {words: "All configurations as a file for other programs.", files: {...TABLES, npz: "NumPy", graphml: "GraphML"}};
 const FILES = {explore: GRAPHS, census: GRAPHS, generate: {words: "The boards as a table, or to print, with their solutions.", files: {...TABLES, ...PDF}},
   boards: {words: "A table of all components.", files: TABLES}, starts: {words: "The starts as a table.", files: TABLES}};
-// Puzzles whose starts can be printed.
-const BOARDS = new Set(["sliding", "klotski"]);
-
 export function exportsOf(run) {
   if (!(run.kind in FILES)) return null;
   const {words, files} = FILES[run.kind];
   const hardest = run.kind === "census" || (run.kind === "explore" && run.goal_depth !== null) || (run.kind === "boards" && run.hardest);
-  const listed = run.kind === "starts" && BOARDS.has(run.puzzle);
+  const listed = run.kind === "starts" && run.puzzle in GOALS;
   const told = h("span", {class: "muted", role: "status"});
   const save = async ending => {
     try {
