@@ -54,7 +54,11 @@ function arrive() {
 
 addEventListener("hashchange", () => {
   if (location.hash === "#main") return;
-  show().then(() => {
+  const shown = show();
+  const held = document.activeElement;
+  shown.then(() => {
+    // A reader who has gone on to a link or a field before the page was complete stays there.
+    if (document.activeElement !== held) return;
     main.focus({preventScroll: true});
     scrollTo(0, 0);
   });

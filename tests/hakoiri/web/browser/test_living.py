@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from hakoiri.worker.transport.connection import living_hosts
-from tests.hakoiri.web.browser.conftest import Site, entered, watched
+from tests.hakoiri.web.browser.conftest import Site, address_of, entered, watched
 from tests.support.commands import HAKOIRI, Hakoiri, wait_until
 from tests.support.servers import RedisServer, started_host, started_workers
 
@@ -149,7 +149,7 @@ def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: P
             facts = page.locator(".facts")
             expect(facts).to_contain_text(re.compile(r"workers2 on \S+"))
             expect(facts).to_contain_text(re.compile(r"on disk[\d.]+ MB"))
-            run = page.url.rpartition("/")[2]
+            run = address_of(page).rpartition("/")[2]
             health = page.request.get("/api/health").json()
             assert (health["ok"], health["workers"], len(health["hosts"])) == (True, 2, 1)
             page.wait_for_function(

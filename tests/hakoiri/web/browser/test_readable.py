@@ -7,7 +7,7 @@ from typing import Any
 import psutil
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from hakoiri.puzzles.pictures.colours import luminance
 from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
@@ -190,6 +190,19 @@ def test_everything_is_reached_by_keys_alone(page: Page) -> None:
     expect(page.locator(".figures")).to_contain_text("1 played")
     enter("link", "Runs")
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_a_page_that_is_late_leaves_the_focus_to_whoever_has_moved_it(page: Page, site: Site) -> None:
+    held: list[Route] = []
+    page.route("**/layers", lambda route: held.append(route))
+    page.goto(f"/#/runs/{site.explored}")
+    board = page.get_by_role("link", name="Board", exact=True)
+    tab_to(page, board)
+    expect(page.locator(".histogram")).to_be_hidden()
+    held[0].continue_()
+    expect(page.locator(".histogram")).to_be_visible()
+    expect(page).to_have_title(re.compile("klotski"))
+    expect(board).to_be_focused()
 
 
 def test_light_and_dark_can_be_chosen(page: Page) -> None:
