@@ -28,6 +28,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
             if plan.layers is not None and search.state.depth >= plan.layers:
                 break
             search.step()
+        search.end()
     finally:
         search.state = session.commit_staged(search.state)
     _require_total(search)

@@ -139,7 +139,13 @@ class LayeredSearch:
         """Make all remaining layers and commit them."""
         while self.current.size:
             self.step()
+        self.end()
         self.commit()
+
+    def end(self) -> None:
+        """Have hosts drop what they have begun; no further layer is made."""
+        if self._hosting is not None:
+            self._hosting.end()
 
     def commit(self) -> None:
         self.state = self._session.commit(self.state)

@@ -72,9 +72,13 @@ class HeldLayer:
                 yield from np.array_split(rest, -(-len(rest) // size))
 
     def between(self, low: Key, high: Key) -> list[Keys]:
-        near = zip(self._pieces, self._bounds, strict=True)
-        found = [slice_between(piece, low, high) for piece, (first, last) in near if first < high and last >= low]
-        return [keys for keys in found if len(keys)]
+        found = list[Keys]()
+        for piece, (first, last) in zip(self._pieces, self._bounds, strict=True):
+            if low <= first and last < high:
+                found.append(piece)
+            elif first < high and last >= low and len(part := slice_between(piece, low, high)):
+                found.append(part)
+        return found
 
     def at_most(self, low: Key, high: Key) -> int:
         return sum(len(keys) for keys in self.between(low, high))

@@ -69,28 +69,29 @@ def test_a_host_that_gives_other_keys_than_it_made_is_found_out(directory: Path,
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "said"),
+    ("change", "error", "said", "made"),
     [
-        (lambda told: {"size": told.size - 1}, ContradictionError, "at its hosts"),
-        (lambda told: {"sent": told.sent[1:]}, PayloadError, "it names unknown hosts"),
+        (lambda told: {"size": told.size - 1}, ContradictionError, "at its hosts", 4),
+        (lambda told: {"sent": told.sent[1:]}, PayloadError, "it names unknown hosts", 3),
     ],
     ids=["size", "hosts"],
 )
 def test_what_a_host_says_of_a_layer_must_fit_what_is_known(
-    change: Callable[[HostExpanded], dict[str, Any]], error: type[Exception], said: str, hosts: NearHosts,
+    change: Callable[[HostExpanded], dict[str, Any]], error: type[Exception], said: str, made: int, hosts: NearHosts,
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
+    """A host tells of layer 5 when it has merged layer 4."""
     begun, perform = new_run(tmp_path, OPTIONS), hosts.perform
 
     def lie(task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
         answer = perform(task, name, arrays, session)
-        if (task, name, HostRequest.of(arrays).depth) != ("host-expand", "b", 5):
+        if (task, name, HostRequest.of(arrays).depth) != ("host-merge", "b", 4):
             return answer
-        told = read_answer(HostExpanded, answer[0])
-        return [as_array(asdict(replace(told, **change(told))))]
+        told = read_answer(HostExpanded, answer[1])
+        return [answer[0], as_array(asdict(replace(told, **change(told))))]
 
     monkeypatch.setattr(hosts, "perform", lie)
     with pytest.raises(error, match=said):
         driven(begun, resources_of(monkeypatch, "u64", 60.0), Notes())
     with RunStore(begun) as store:
-        assert store.state.depth == 4
+        assert store.state.depth == made

@@ -80,6 +80,21 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     assert_as_a_plain_search(directory, options, hosts)
 
 
+def test_what_is_made_of_the_next_layer_is_dropped_if_ranges_are_cut_or_move(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No host is asked to go on with it, and no attempt is lost."""
+    options, notes = options_of(SEARCH), Notes()
+    directory = new_run(tmp_path, options)
+    state = driven(directory, resources_of(monkeypatch, SEARCH[0], 60.0), notes)
+    assert any(text.startswith("cutting ") for text in notes.texts)
+    assert any(text.endswith("to hosts that have less to do") for text in notes.texts)
+    assert not any("restarts" in text for text in notes.texts)
+    assert len(NAMES) < hosts.asked["host-expand"] < len(NAMES) * state.depth
+    assert hosts.asked["host-merge"] == len(NAMES) * (state.depth + 1)
+    assert_as_a_plain_search(directory, options, hosts)
+
+
 @searches
 @pytest.mark.parametrize("task", ["host-cut", "host-settle"])
 def test_a_disk_is_lost_while_ranges_are_cut(

@@ -30,6 +30,7 @@ from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, SPIL
 from hakoiri.worker.exchange import exchange
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.shares import shares_within
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.layers import ranges
 from hakoiri.worker.layers.ranges import Bitmap
@@ -169,6 +170,21 @@ def test_older_keys_are_kept_in_few_blocks(tmp_path: Path, monkeypatch: pytest.M
         assert segments
         for number, *_ in segments:
             assert len(store.names(CLOSED, number_key(number))) <= 3
+
+
+def test_older_keys_that_reach_further_than_asked_are_not_added_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that makes a layer again may have put away the layer before it."""
+    resources = replace(MANNERS["spilling"].take(monkeypatch, "u32"), tuning=Tuning(least_bytes=9_000))
+    directory = new_run(tmp_path, {"layout": "u32", "keys": "spread", "directed": "yes"})
+    driven(directory, resources)
+    with RunStore(directory, writable=True) as store:
+        record = store.read_record(META, CLOSED_KEY, "segments")
+        shares = shares_within(1, store.layout.bytes, 1, None, 9_000)
+        closed = ClosedSet(store, record["covered"] - 1, shares, 1_000, lambda: None)
+        assert closed.depth == record["covered"] > 1
+        assert sum(layer.size for layer in closed.layers()) == sum(size for _, size, _ in record["segments"])
 
 
 @pytest.mark.parametrize("layout", ["u32", "u256"])

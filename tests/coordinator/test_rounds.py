@@ -1,6 +1,7 @@
 """Layers that hosts make in many rounds, everybody lost at every stage: those of a plain search."""
 
 import shutil
+import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import cycle
@@ -17,7 +18,9 @@ from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
+from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
+from tests.support.commands import PATIENCE_SECONDS
 from tests.support.near_hosts import (
     NAMES,
     Killed,
@@ -100,16 +103,48 @@ def test_layers_in_many_rounds_are_those_of_a_plain_search_whoever_is_lost(
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "no")])
-def test_short_layers_take_two_requests_and_leave_nothing_to_go_back_to(
+def test_short_layers_take_one_request_and_leave_nothing_to_go_back_to(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes = new_run(tmp_path, options), Notes()
     state = driven(directory, resources_of(monkeypatch, layout, 60.0), notes)
     assert_as_a_plain_search(directory, options, hosts)
-    # The last layer is empty.
-    assert hosts.asked["host-expand"] == hosts.asked["host-merge"] == len(NAMES) * (state.depth + 1)
-    assert hosts.asked["host-keep"] == hosts.asked["host-back"] == 0
+    # Layer 1 is begun by a request of its own; the last layer is empty, and the one after it is dropped.
+    requests = {"host-expand": 1, "host-merge": state.depth + 1, "host-keep": 0, "host-back": 1}
+    assert {task: hosts.asked[task] for task in requests} == {n: len(NAMES) * count for n, count in requests.items()}
+    for thread in threading.enumerate():
+        if thread.name == "inbox":
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize("least", [24_000_000, 600])
+def test_whoever_is_lost_while_the_next_layer_is_made_costs_no_layer(
+    least: int, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few bytes the older keys of a directed search are put away, those of the layer before, too."""
+    monkeypatch.setattr(part, "LEAST_BYTES", least)
+    options = {"layout": "u64", "keys": "spread", "directed": directed, "size": "600"}
+    resources, notes, lost = resources_of(monkeypatch, "u64", 60.0), Notes(), Counter[str]()
+    directory, sessions = new_run(tmp_path, options), 1
+
+    def lose_the_host(*_: object) -> None:
+        lost["expanded"] += 1
+        if lost["expanded"] % 7 == 0:
+            raise Killed
+
+    def lose_the_coordinator(task: str, *_: object) -> None:
+        if task == "host-merge" and hosts.asked[task] % 23 == 0:
+            raise StopRun("interrupted", "enough")
+
+    before_call(monkeypatch, RunPart, "_expand", lose_the_host)
+    hosts.then = lose_the_coordinator
+    while driven(directory, resources, notes).status == "interrupted":
+        sessions += 1
+    assert_as_a_plain_search(directory, options, hosts)
+    assert sessions > 1 and lost["expanded"] > 50
 
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u128", "spread", "yes")])
@@ -180,7 +215,7 @@ def test_who_reads_between_two_rounds_disturbs_nobody(
     layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
-    directory, read = new_run(tmp_path, options), Counter[int]()
+    directory, read, notes = new_run(tmp_path, options), Counter[int](), Notes()
 
     def read_the_layer_before(task: str, host: str, request: HostRequest) -> None:
         if task in ("host-expand", "host-keep"):
@@ -189,9 +224,9 @@ def test_who_reads_between_two_rounds_disturbs_nobody(
             read[request.depth] += 1
 
     hosts.then = read_the_layer_before
-    assert driven(directory, resources_of(monkeypatch, layout), Notes()).status == "complete"
+    assert driven(directory, resources_of(monkeypatch, layout), notes).status == "complete"
     assert max(read.values()) > 2 * len(NAMES)
-    assert hosts.asked["host-back"] == 0
+    assert not any("goes on after" in text or "restarts" in text for text in notes.texts)
     assert_as_a_plain_search(directory, options, hosts)
 
 

@@ -33,7 +33,10 @@ class _Segment:
 
 
 class ClosedSet:
-    """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them."""
+    """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them.
+
+    Attribute `depth`, which grows with each layer that is added.
+    """
 
     def __init__(
         self, store: RunStore, depth: Depth, shares: Shares, merged_at_once: int, commit: Callable[[], None]
@@ -56,6 +59,7 @@ class ClosedSet:
         self._sweep()
         for segment in self._segments:
             self._store.require_names(segment.number, segment.index, "a segment of older keys", CLOSED)
+        self.depth = max(self._covered, depth)
         for older in range(self._covered, depth):
             self._store.require_whole(older)
             self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
@@ -68,6 +72,7 @@ class ClosedSet:
 
     def add(self, depth: Depth, layer: Layer) -> None:
         """Add layer `depth`, which is in the store, to the older ones."""
+        self.depth = max(self.depth, depth + 1)
         if not layer.size:
             return
         if layer.size * self._store.layout.bytes > self._share:

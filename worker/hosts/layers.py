@@ -21,7 +21,8 @@ from hakoiri.worker.hosts.wire import Link
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 SAMPLED = 2_048
-#: A layer whose own keys take so long to expand is made by one thread: to hand 16 ranges out takes two milliseconds.
+#: Threads pay where they spare so long: to hand 16 ranges out takes two milliseconds (sliding blocks of 200 layers, a
+#: host of one thread: 0.9 of the processor time without).
 _SHORT_SECONDS = 0.002
 
 
@@ -39,9 +40,8 @@ class PartLayers:
         self._held: dict[Depth, Layer] = {}
         self.link = Link()
         self.within: BaseConfigurations | None = None
-        #: For a directed puzzle: the own keys of all layers before `_older_depth`.
+        #: For a directed puzzle: the own keys of all older layers.
         self._older: ClosedSet | None = None
-        self._older_depth = 0
 
     def layer(self, depth: Depth) -> Layer:
         """Return the own keys of a layer."""
@@ -65,8 +65,8 @@ class PartLayers:
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.is_slow else 1)
-        is_short = source.size * sample.seconds_each < _SHORT_SECONDS
-        threads = CallingThread(self._threads.spare) if is_short else self._threads
+        spared = source.size * sample.seconds_each * (1 - 1 / self._threads.workers)
+        threads = CallingThread(self._threads.spare) if spared < _SHORT_SECONDS else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)
 
     def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
@@ -96,10 +96,9 @@ class PartLayers:
         store = self.store
         if self._older is None:
             self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
-            self._older_depth = depth - 1
-        for each in range(self._older_depth, depth - 1):
+        # If layer `depth` is made again, the layer before it may be among them already.
+        for each in range(self._older.depth, depth - 1):
             self._older.add(each, self.layer(each))
-        self._older_depth = depth - 1
         return [self.layer(depth - 1), *self._older.layers()]
 
     def _before(self, depth: Depth) -> list[Layer]:

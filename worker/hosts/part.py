@@ -112,9 +112,7 @@ class RunPart:
                     f"it has layers of the run up to {there}, expected {request.depth - 1}; start a new run"
                 )
             self._step = self._step_from(RoundMark(request.depth, b""), request, session)
-        step = self._asked(request, session)
-        step.expand(request.round_seconds)
-        return [as_array(asdict(step.told()))]
+        return self._expand(request, session)
 
     def keep(self, request: HostRequest, session: str) -> list[Array]:
         """Make the round that was expanded last durable."""
@@ -133,7 +131,10 @@ class RunPart:
         return [as_array(asdict(self._step.told()))]
 
     def merge(self, request: HostRequest, session: str) -> list[Array]:
-        """Merge the own ranges of layer `request.depth`, durable on return; its figures."""
+        """Merge the own ranges of layer `request.depth`, durable on return; its figures.
+
+        If the request is `ahead`, expand for the next layer, and return those of that, too.
+        """
         step = self._asked(request, session)
         try:
             figures, keys = step.merge(request.expected, request.commit_seconds)
@@ -146,7 +147,12 @@ class RunPart:
         self._layers.finish(step.mark, keys)
         step.close(clear=True)
         self._step = None
-        return [as_array(asdict(figures))]
+        merged = as_array(asdict(figures))
+        if not request.ahead:
+            return [merged]
+        following = replace(request, depth=request.depth + 1, round=0)
+        self._step = self._step_from(RoundMark(following.depth, b""), following, session)
+        return [merged, *self._expand(following, session)]
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
@@ -266,6 +272,12 @@ class RunPart:
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
+
+    def _expand(self, request: HostRequest, session: str) -> list[Array]:
+        """Expand a round of the layer that is begun; its figures."""
+        step = self._asked(request, session)
+        step.expand(request.round_seconds)
+        return [as_array(asdict(step.told()))]
 
     def _step_from(self, mark: RoundMark, request: HostRequest, session: str, rules: Rules | None = None) -> HostStep:
         return HostStep(self._layers, self._data_pool, request, session, mark, rules)
