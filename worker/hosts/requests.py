@@ -43,9 +43,9 @@ class HostRequest:
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
     in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. `last` says
-    that no other layer is made again by the rules. If it is `ahead`, a host that has merged the layer expands a round for
-    the next one in the same attempt. Layers of goal distances of a directed puzzle lie within the run of
-    the manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
+    that no other layer is made again by the rules. If it is `ahead`, a host that has merged the layer expands a round
+    for the next one in the same attempt. Layers of goal distances of a directed puzzle lie within the run of the
+    manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
     """
 
     manifest: dict[str, Any]
