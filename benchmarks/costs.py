@@ -1,6 +1,7 @@
 """Fit the cost of a layer made by hosts to the requests of some runs.
 
-A host gets two requests a layer: expand and merge. The model of the processor seconds of its threads for one request is
+A host gets two requests a layer: expand and merge; for a short layer the latter also expands for the next one, which
+saves one `waits` and is not in the model. The model of the processor seconds of its threads for one request is
 
     fixed + each x configurations + byte x bytes sent (expand) + older x older configurations compared (merge)
 
@@ -25,6 +26,8 @@ import numpy as np
 from benchmarks.watched import Asked, Moment
 
 EXPAND, MERGE = "host-expand", "host-merge"
+#: The threads of a measured host. With one, its main thread would do all.
+THREADS = 2
 #: The error of a measured processor time: this part of it, taken of at least so many seconds.
 _NOISE, _LEAST_SECONDS = 0.1, 0.003
 #: The quantile of the waiting times that is taken for a machine without other work.
@@ -188,7 +191,7 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
             rows.append([float(asked.sent), *rest])
             threads.append(asked.cpu - asked.main + asked.between)
             main.append(asked.main)
-            waits[name].append(asked.clock - asked.cpu)
+            waits[name].append(asked.clock - asked.main - (asked.cpu - asked.main) / THREADS)
     byte, *rest = _least(rows, threads)
     # The thread that works alone neither sends nor compares.
     alone = _least([[value for place, value in enumerate(row[1:]) if place % 3 < 2] for row in rows], main)

@@ -4,9 +4,10 @@
     python benchmarks/scaling.py --only pancakes --json
 
 The script runs each space by threads, and by 1, 2 and 4 hosts at the same time. It also runs it by 1, 2, 4 and 8 hosts
-one after the other, so that each has the machine for itself. Hosts have one thread and run in network namespaces.
+one after the other, so that each has the machine for itself. Hosts have two threads and run in network namespaces.
 `benchmarks.costs` fits the costs, and `benchmarks.prediction` computes the speed-ups. With --test the script also runs
-spaces on links so slow that sending takes most of the time, and compares these times with predictions.
+spaces on links so slow that sending takes most of the time, by hosts of one thread, and compares these times with
+predictions.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.costs import Costs, Run, Runs, fitted
+from benchmarks.costs import THREADS, Costs, Run, Runs, fitted
 from benchmarks.prediction import Place, least_size, limit, run_seconds, speed_up
 from benchmarks.roles import CONTROL, Spent, Team, run_here
 from benchmarks.scaling_page import CORES, GIGABITS, HOSTS, LARGER, as_text, draw
@@ -70,9 +71,9 @@ _COUNTED = 1538 / 1514
 _TEST_CORES = 2
 
 
-def hosts_of(count: int) -> dict[str, int]:
-    """Return `count` hosts of one thread each, by name."""
-    return {f"host-{number}": 1 for number in range(count)}
+def hosts_of(count: int, threads: int) -> dict[str, int]:
+    """Return the threads of `count` hosts, by name."""
+    return {f"host-{number}": threads for number in range(count)}
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,9 @@ def measured(spaces: Mapping[str, Space]) -> dict[str, Measured]:
         threads = {name: run_here(space.arguments, data) for name, space in spaces.items()}
     seen = {name: Runs(_run(threads[name], 0), [], [], space.directed) for name, space in spaces.items()}
     for count in sorted({*_TOGETHER, *_IN_TURN}):
-        network = Network([CONTROL, *hosts_of(count)])
-        with network, Team(hosts_of(count), network=network) as team:
+        hosts = hosts_of(count, THREADS)
+        network = Network([CONTROL, *hosts])
+        with network, Team(hosts, network=network) as team:
             for name, space in spaces.items():
                 began = time.monotonic()
                 for in_turn, runs, counts in (
@@ -140,8 +142,9 @@ def predicted(found: Measured) -> dict[str, Any]:
 def tested(name: str, found: Measured, counts: Sequence[int], megabits: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Run a space on links of each rate, and yield measured and predicted seconds up to the last layer."""
     for count in counts:
-        network = Network([CONTROL, *hosts_of(count)])
-        with network, Team(hosts_of(count), network=network) as team:
+        hosts = hosts_of(count, 1)
+        network = Network([CONTROL, *hosts])
+        with network, Team(hosts, network=network) as team:
             unlimited = team.run(found.space.arguments)
             for rate in megabits:
                 for host in network.addresses:
