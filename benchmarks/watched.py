@@ -18,7 +18,7 @@ from hakoiri.__main__ import main as hakoiri
 from hakoiri.coordinator.executors.hosts import HostPool
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
-from hakoiri.coordinator.steps import hosted
+from hakoiri.coordinator.steps import rounds
 from hakoiri.worker.hosts.requests import HostRequest, of_array
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
@@ -186,7 +186,7 @@ def main() -> None:
     if watched.in_turn:
         HostPool.ask = asked  # type: ignore[assignment, method-assign]
         # So each request has the work of one layer.
-        hosted.AHEAD_SECONDS = 0.0
+        rounds.AHEAD_SECONDS = 0.0
     sys.argv = ["hakoiri", *arguments]
     try:
         hakoiri()

@@ -1,42 +1,38 @@
 """A run that hosts keep: which host has which ranges, and the making of layers there.
 
 seed: the last layers that were made here -> each host its ranges of them
-each layer: expand at all hosts at once, then merge at all hosts; only figures come back. One that takes long is
-      expanded in rounds: when all hosts have kept one it is recorded here, and a loss costs no more than the next one.
-      Hosts that have merged a short one expand for the next at once
+each layer: expand at all hosts at once, in rounds (`coordinator.steps.rounds`), then merge; only figures come back
 """
 
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool, goes_on
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.balancing import HostBalancer
-from hakoiri.coordinator.steps.base import MovedError, require_base
+from hakoiri.coordinator.steps.base import MovedError
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.moving import RangeMover
-from hakoiri.puzzles.errors import Hint, counted
+from hakoiri.coordinator.steps.rounds import HostRounds
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
-from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_in
 from hakoiri.storage.layers.readers import Layer, all_keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress, all_fields
-from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
-from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.partition import partition_by
-from hakoiri.worker.tasks import Array
 
 #: Ranges of each host: with 16 the fullest of 8 hosts has 1.08 times the mean of the 3x4 tiles, with 4 1.2 times.
 _RANGES = 16
@@ -44,26 +40,8 @@ _RANGES = 16
 _LEAST_SECONDS = 5.0
 #: Short layers do not ask Redis each time who has come or is to leave.
 _LOOK_SECONDS = 1.0
-#: A layer that hosts have expanded in less time is short: a loss may cost the layer after it, too.
-AHEAD_SECONDS = 1.0
 #: Keys by which a space of numbers is cut.
 _EVENLY = 1 << 14
-
-
-@dataclass(frozen=True)
-class LastRound:
-    """The last round of layer `depth` that all hosts have kept."""
-
-    depth: Depth
-    round: int
-
-
-class _Ahead(NamedTuple):
-    """The first round of layer `depth`, made before its turn: the ranges then, and what each host has told."""
-
-    depth: Depth
-    range_map: RangeMap
-    told: dict[str, HostExpanded]
 
 
 class HostedStep:
@@ -73,9 +51,7 @@ class HostedStep:
         self._session, self._store, self._keepers = session, session.store, keepers
         self._moving = RangeMover(session.store, keepers, session.observer.note)
         self._balancing = HostBalancer(session.store, keepers, self._moving)
-        #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
-        self._attempt = self._round = 0
-        self._ahead: _Ahead | None = None
+        self._rounds = HostRounds(session, keepers)
         #: The seconds that the last layer took, and the time of the last look for hosts that come or go.
         self._seconds, self._looked = 0.0, 0.0
 
@@ -153,11 +129,8 @@ class HostedStep:
                 self._moving.follow(moved.range_map)
 
     def end(self) -> None:
-        """Have hosts drop what they have made of a layer that is not asked for; those that are away do so later."""
-        if self._ahead is not None:
-            self._round, depth = 0, self._ahead.depth
-            with suppress(WorkerError, ElsewhereError):
-                self._ask("host-back", depth, {}, waits=False)
+        """Have hosts drop what they have made of a layer that is not asked for."""
+        self._rounds.end()
 
     def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
@@ -167,7 +140,7 @@ class HostedStep:
                 self._let_come_and_go()
                 self._looked = monotonic()
             self._balancing.balance()
-        work, kept = partial(self._made, depth, expanded), partial(self._kept, depth)
+        work, kept = partial(self._made, depth, expanded), partial(self._rounds.kept, depth)
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
@@ -196,15 +169,10 @@ class HostedStep:
         self, depth: Depth, expanded: int
     ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
         """Return the record of a layer, and what each host has told of expanding and of merging."""
-        told = self._expanded(depth, expanded)
+        told = self._rounds.expand(depth, expanded)
         if (found := sum(answer.size for answer in told.values())) != expanded:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, but {found:,} at its hosts")
-        range_map, seconds = self._keepers.range_map, max(answer.seconds for answer in told.values())
-        # To send copies of the layer would end what is made of the next.
-        ahead = seconds < AHEAD_SECONDS and self._round == 1 and not range_map.copies
-        answers = self._ask("host-merge", depth, told, ahead=ahead)
-        merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
-        self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
+        merged = self._rounds.merge(depth, told)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))
@@ -214,77 +182,6 @@ class HostedStep:
             total_flow(answer.flow for answer in told.values()), hosted=True,
         )  # fmt: skip
         return record, told, merged
-
-    def _expanded(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
-        """Have hosts expand for a layer all that is not expanded yet; return what each has told."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead.depth == depth and ahead.range_map is self._keepers.range_map:
-            self._round, told = 0, ahead.told
-            self._end_round(depth, told, expanded)
-        else:
-            first, self._attempt = not self._attempt, self._keepers.next_attempt()
-            told = self._gone_back(depth, first)
-        while not told or not all(answer.finished for answer in told.values()):
-            told = _told_by(self._ask("host-expand", depth, {}))
-            self._end_round(depth, told, expanded)
-        return told
-
-    def _end_round(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
-        """Count a round, and have hosts keep it unless it is the only one of its layer."""
-        if self._keepers.base is not None:
-            require_base(self._keepers, self._keepers.base, [answer.within for answer in told.values()])
-        self._round += 1
-        if self._round > 1 or not all(answer.finished for answer in told.values()):
-            self._keep(depth, told, expanded)
-
-    def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
-        """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
-
-        The `first` attempt of a session says that it goes on.
-        """
-        self._round = self._kept(depth)
-        if not self._round:
-            return {}
-        told = _told_by(self._ask("host-back", depth, {}))
-        if lost := [host for host, answer in told.items() if answer.round != self._round]:
-            self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
-            # IMPORTANT: before any host begins, or rounds of two beginnings could be taken for those of one.
-            self._store.erase(META, ROUND_KEY)
-            self._session.commit(self._store.state)
-            # Who could go back takes messages of this attempt already.
-            self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
-        elif first:
-            self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
-        return told
-
-    def _kept(self, depth: Depth) -> int:
-        """The last round of a layer that all hosts have kept, else 0."""
-        if self._store.read(META, ROUND_KEY) is None:
-            return 0
-        kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
-        return kept.round if kept.depth == depth else 0
-
-    def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
-        """Have all hosts keep the round, then record it."""
-        self._ask("host-keep", depth, told)
-        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round)))
-        found, state = sum(answer.size for answer in told.values()), self._store.state
-        headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
-        self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
-        self._session.commit(state)
-
-    def _ask(
-        self, task: str, depth: Depth, told: dict[str, HostExpanded], waits: bool = True, **more: Any
-    ) -> dict[str, list[Array]]:  # fmt: skip
-        """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
-        tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
-        common = {
-            "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,
-            "commit_seconds": tuning.range_commit, **more,
-        }  # fmt: skip
-        expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
-        fields = {host: {**common, "expected": expected[host]} for host in hosts}
-        return self._keepers.ask(task, depth, fields, waits=waits)
 
     def _note(self, depth: Depth, told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> None:
         """Count what each host has done for a layer."""
@@ -298,14 +195,6 @@ class HostedStep:
                 stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,
                 waited=slowest - seconds[host] + made.waited,
             )  # fmt: skip
-
-
-def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
-    """Return what hosts have told of expanding, which comes last in their answers."""
-    told = {host: read_answer(HostExpanded, arrays[-1]) for host, arrays in answers.items()}
-    if any(len(answer.sent) != len(told) for answer in told.values()):
-        raise PayloadError("the answer of a host is not readable: it names unknown hosts")
-    return told
 
 
 def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:

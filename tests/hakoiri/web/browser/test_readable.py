@@ -194,7 +194,11 @@ def test_everything_is_reached_by_keys_alone(page: Page) -> None:
 
 def test_a_page_that_is_late_leaves_the_focus_to_whoever_has_moved_it(page: Page, site: Site) -> None:
     held: list[Route] = []
-    page.route("**/layers", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/layers", hold)
     page.goto(f"/#/runs/{site.explored}")
     board = page.get_by_role("link", name="Board", exact=True)
     tab_to(page, board)

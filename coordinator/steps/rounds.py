@@ -1,0 +1,146 @@
+"""The rounds in which hosts expand a layer, until they merge it.
+
+A layer that takes long is expanded in rounds: when all hosts have kept one it is recorded here, and a loss costs no
+more than the next one. Hosts that have merged a short layer expand for the next one at once.
+"""
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from hakoiri.coordinator.executors.hosts import goes_on
+from hakoiri.coordinator.executors.keepers import Keepers
+from hakoiri.coordinator.executors.range_map import RangeMap
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.base import require_base
+from hakoiri.puzzles.errors import counted
+from hakoiri.storage.errors import ElsewhereError
+from hakoiri.storage.ledger.manifest import Depth, Progress, all_fields
+from hakoiri.storage.names import META, ROUND_KEY
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
+from hakoiri.worker.tasks import Array
+
+#: A layer that hosts have expanded in less time is short: a loss may cost what they have made of the next one, too.
+AHEAD_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class LastRound:
+    """The last round of layer `depth` that all hosts have kept."""
+
+    depth: Depth
+    round: int
+
+
+class _Ahead(NamedTuple):
+    """The first round of layer `depth`, made before its turn: the ranges then, and what each host has told."""
+
+    depth: Depth
+    range_map: RangeMap
+    told: dict[str, HostExpanded]
+
+
+class HostRounds:
+    """The rounds of the layers that `keepers` make, one layer after the other, in the open store of `session`."""
+
+    def __init__(self, session: Session, keepers: Keepers) -> None:
+        self._session, self._store, self._keepers = session, session.store, keepers
+        #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
+        self._attempt = self._round = 0
+        self._ahead: _Ahead | None = None
+
+    def expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
+        """Have hosts expand for a layer all that is not expanded yet; return what each has told."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead.depth == depth and ahead.range_map is self._keepers.range_map:
+            self._round, told = 0, ahead.told
+            self._end_round(depth, told, expanded)
+        else:
+            first, self._attempt = not self._attempt, self._keepers.next_attempt()
+            told = self._gone_back(depth, first)
+        while not told or not all(answer.finished for answer in told.values()):
+            told = _told_by(self._ask("host-expand", depth, {}))
+            self._end_round(depth, told, expanded)
+        return told
+
+    def merge(self, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, HostMerged]:
+        """Have hosts merge a layer that they have expanded as `told`; return what each tells of that."""
+        range_map, seconds = self._keepers.range_map, max(answer.seconds for answer in told.values())
+        # To send copies of the layer would end what is made of the next.
+        ahead = seconds < AHEAD_SECONDS and self._round == 1 and not range_map.copies
+        answers = self._ask("host-merge", depth, told, ahead=ahead)
+        self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
+        return {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
+
+    def end(self) -> None:
+        """Have hosts drop what they have made of a layer that is not asked for; those that are away do so later."""
+        if self._ahead is not None:
+            self._round, depth = 0, self._ahead.depth
+            with suppress(WorkerError, ElsewhereError):
+                self._ask("host-back", depth, {}, waits=False)
+
+    def _end_round(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
+        """Count a round, and have hosts keep it unless it is the only one of its layer."""
+        if self._keepers.base is not None:
+            require_base(self._keepers, self._keepers.base, [answer.within for answer in told.values()])
+        self._round += 1
+        if self._round > 1 or not all(answer.finished for answer in told.values()):
+            self._keep(depth, told, expanded)
+
+    def _gone_back(self, depth: Depth, first: bool) -> dict[str, HostExpanded]:
+        """Have hosts go back to the last round that all have kept; return their answers, none if the layer is begun.
+
+        The `first` attempt of a session says that it goes on.
+        """
+        self._round = self.kept(depth)
+        if not self._round:
+            return {}
+        told = _told_by(self._ask("host-back", depth, {}))
+        if lost := [host for host, answer in told.items() if answer.round != self._round]:
+            self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
+            # IMPORTANT: before any host begins, or rounds of two beginnings could be taken for those of one.
+            self._store.erase(META, ROUND_KEY)
+            self._session.commit(self._store.state)
+            # Who could go back takes messages of this attempt already.
+            self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
+        elif first:
+            self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
+        return told
+
+    def kept(self, depth: Depth) -> int:
+        """Return the last round of a layer that all hosts have kept, else 0."""
+        if self._store.read(META, ROUND_KEY) is None:
+            return 0
+        kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
+        return kept.round if kept.depth == depth else 0
+
+    def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
+        """Have all hosts keep the round, then record it."""
+        self._ask("host-keep", depth, told)
+        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round)))
+        found, state = sum(answer.size for answer in told.values()), self._store.state
+        headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
+        self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
+        self._session.commit(state)
+
+    def _ask(
+        self, task: str, depth: Depth, told: dict[str, HostExpanded], waits: bool = True, **more: Any
+    ) -> dict[str, list[Array]]:  # fmt: skip
+        """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
+        tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
+        common = {
+            "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,
+            "commit_seconds": tuning.range_commit, **more,
+        }  # fmt: skip
+        expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
+        fields = {host: {**common, "expected": expected[host]} for host in hosts}
+        return self._keepers.ask(task, depth, fields, waits=waits)
+
+
+def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
+    """Return what hosts have told of expanding, which comes last in their answers."""
+    told = {host: read_answer(HostExpanded, arrays[-1]) for host, arrays in answers.items()}
+    if any(len(answer.sent) != len(told) for answer in told.values()):
+        raise PayloadError("the answer of a host is not readable: it names unknown hosts")
+    return told
