@@ -1,7 +1,7 @@
 """Fit the cost of a layer made by hosts to the requests of some runs.
 
-A host gets two requests a layer: expand and merge; for a short layer the latter also expands for the next one, which
-saves one `waits` and is not in the model. The model of the processor seconds of its threads for one request is
+A host gets two requests a layer: expand and merge. For a short layer the merge request also expands for the next one.
+This saves a request, and is not in the model. The model of the processor seconds of its threads for one request is
 
     fixed + each x configurations + byte x bytes sent (expand) + older x older configurations compared (merge)
 

@@ -185,7 +185,7 @@ def main() -> None:
     LayeredSearch.step = stepped  # type: ignore[assignment, method-assign]
     if watched.in_turn:
         HostPool.ask = asked  # type: ignore[assignment, method-assign]
-        # So each request has the work of one layer.
+        # Then each request does the work of one layer only.
         rounds.AHEAD_SECONDS = 0.0
     sys.argv = ["hakoiri", *arguments]
     try:

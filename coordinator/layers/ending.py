@@ -23,6 +23,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
     Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the last
     commit in place.
     """
+    search.last = plan.layers
     try:
         while search.current.size and not (plan.until_goal and search.found.goal_depth is not None):
             if plan.layers is not None and search.state.depth >= plan.layers:

@@ -107,6 +107,8 @@ class LayeredSearch:
     """
 
     figures: ClassVar[type[SearchFigures]] = SearchFigures
+    #: The depth after which no layer is wanted, if any.
+    last: Depth | None = None
     #: A run kept by hosts that contains all configurations of the layers, if any.
     _within: RunStore | None = None
 
@@ -143,7 +145,7 @@ class LayeredSearch:
         self.commit()
 
     def end(self) -> None:
-        """Have hosts drop what they have begun; no further layer is made."""
+        """Have hosts discard the layer that they began ahead."""
         if self._hosting is not None:
             self._hosting.end()
 
@@ -245,7 +247,8 @@ class LayeredSearch:
     def _made_by_hosts(self, expanded: int) -> Layer:
         """Return the next layer, made by hosts, which expand `expanded` configurations."""
         self._maker = "hosts"
-        record = self._hosting.make(self.state.depth + 1, expanded)
+        depth = self.state.depth + 1
+        record = self._hosting.make(depth, expanded, depth == self.last)
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)

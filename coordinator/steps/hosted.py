@@ -118,21 +118,25 @@ class HostedStep:
             raise HostLostError(str(gone)) from gone
         return cls(session, keepers)
 
-    def make(self, depth: Depth, expanded: int) -> LayerRecord:
-        """The record of layer `depth`, for which `expanded` keys are expanded; staged, not committed."""
+    def make(self, depth: Depth, expanded: int, is_last: bool = False) -> LayerRecord:
+        """Return the record of layer `depth`, for which `expanded` keys are expanded; staged, not committed.
+
+        If it `is_last`, no layer after it is wanted.
+        """
         while True:
             try:
-                return self._made_and_copied(depth, expanded)
+                return self._made_and_copied(depth, expanded, is_last)
             except HostGoneError as gone:
+                self._rounds.forget()
                 self._moving.take_over(gone.host)
             except MovedError as moved:
                 self._moving.follow(moved.range_map)
 
     def end(self) -> None:
-        """Have hosts drop what they have made of a layer that is not asked for."""
+        """Have hosts discard the layer that they began ahead."""
         self._rounds.end()
 
-    def _made_and_copied(self, depth: Depth, expanded: int) -> LayerRecord:
+    def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
         if self._keepers.base is None:
@@ -140,7 +144,7 @@ class HostedStep:
                 self._let_come_and_go()
                 self._looked = monotonic()
             self._balancing.balance()
-        work, kept = partial(self._made, depth, expanded), partial(self._rounds.kept, depth)
+        work, kept = partial(self._made, depth, expanded, is_last), partial(self._rounds.kept, depth)
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
@@ -166,13 +170,13 @@ class HostedStep:
             self._moving.admit(joining)
 
     def _made(
-        self, depth: Depth, expanded: int
+        self, depth: Depth, expanded: int, is_last: bool
     ) -> tuple[LayerRecord, dict[str, HostExpanded], dict[str, HostMerged]]:  # fmt: skip
-        """Return the record of a layer, and what each host has told of expanding and of merging."""
+        """Return the record of a layer, and the figures of each host about expanding and merging."""
         told = self._rounds.expand(depth, expanded)
         if (found := sum(answer.size for answer in told.values())) != expanded:
             raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, but {found:,} at its hosts")
-        merged = self._rounds.merge(depth, told)
+        merged = self._rounds.merge(depth, told, is_last)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:
             lanes = add_lanes(lanes, lanes_in(part.digest))

@@ -4,6 +4,7 @@ A layer that takes long is expanded in rounds: when all hosts have kept one it i
 more than the next one. Hosts that have merged a short layer expand for the next one at once.
 """
 
+import math
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -21,7 +22,8 @@ from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
 from hakoiri.worker.tasks import Array
 
-#: A layer that hosts have expanded in less time is short: a loss may cost what they have made of the next one, too.
+#: A layer is short if it is expanded in less time, and the layer before it was merged in less. A loss then also costs
+#: the work on the next layer.
 AHEAD_SECONDS = 1.0
 
 
@@ -34,7 +36,10 @@ class LastRound:
 
 
 class _Ahead(NamedTuple):
-    """The first round of layer `depth`, made before its turn: the ranges then, and what each host has told."""
+    """The first round of layer `depth`, expanded with the merge of the layer before.
+
+    `range_map` has the ranges at that time, `told` the figures of each host.
+    """
 
     depth: Depth
     range_map: RangeMap
@@ -49,9 +54,11 @@ class HostRounds:
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
         self._ahead: _Ahead | None = None
+        #: The seconds that the slowest host took to merge the last layer; unknown at first.
+        self._merged = math.inf
 
     def expand(self, depth: Depth, expanded: int) -> dict[str, HostExpanded]:
-        """Have hosts expand for a layer all that is not expanded yet; return what each has told."""
+        """Have hosts expand for a layer all that is not expanded yet; return the figures of each host."""
         ahead, self._ahead = self._ahead, None
         if ahead is not None and ahead.depth == depth and ahead.range_map is self._keepers.range_map:
             self._round, told = 0, ahead.told
@@ -64,21 +71,29 @@ class HostRounds:
             self._end_round(depth, told, expanded)
         return told
 
-    def merge(self, depth: Depth, told: dict[str, HostExpanded]) -> dict[str, HostMerged]:
-        """Have hosts merge a layer that they have expanded as `told`; return what each tells of that."""
+    def merge(self, depth: Depth, told: dict[str, HostExpanded], is_last: bool) -> dict[str, HostMerged]:
+        """Have hosts merge a layer that they have expanded as `told`; return the figures of each host."""
         range_map, seconds = self._keepers.range_map, max(answer.seconds for answer in told.values())
-        # To send copies of the layer would end what is made of the next.
-        ahead = seconds < AHEAD_SECONDS and self._round == 1 and not range_map.copies
+        is_short = max(seconds, self._merged) < AHEAD_SECONDS and self._round == 1
+        # Sending copies of this layer would abandon the work on the next one.
+        ahead = is_short and not is_last and not range_map.copies
         answers = self._ask("host-merge", depth, told, ahead=ahead)
         self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
-        return {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
+        merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
+        self._merged = max(answer.seconds for answer in merged.values())
+        return merged
+
+    def forget(self) -> None:
+        """Expand the next layer anew: hosts have abandoned what they began ahead."""
+        self._ahead = None
 
     def end(self) -> None:
-        """Have hosts drop what they have made of a layer that is not asked for; those that are away do so later."""
-        if self._ahead is not None:
-            self._round, depth = 0, self._ahead.depth
+        """Have hosts discard the layer that they began ahead, if all of them live; else they do when asked again."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            self._round = 0
             with suppress(WorkerError, ElsewhereError):
-                self._ask("host-back", depth, {}, waits=False)
+                self._ask("host-back", ahead.depth, {}, waits=False)
 
     def _end_round(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
         """Count a round, and have hosts keep it unless it is the only one of its layer."""
@@ -139,7 +154,7 @@ class HostRounds:
 
 
 def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
-    """Return what hosts have told of expanding, which comes last in their answers."""
+    """Return the figures of hosts about expanding, which come last in their answers."""
     told = {host: read_answer(HostExpanded, arrays[-1]) for host, arrays in answers.items()}
     if any(len(answer.sent) != len(told) for answer in told.values()):
         raise PayloadError("the answer of a host is not readable: it names unknown hosts")

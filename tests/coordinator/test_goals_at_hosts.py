@@ -142,6 +142,32 @@ def test_ranges_follow_those_of_the_run(
     assert len([*tmp_path.glob("hosts/b/run-*")]) == 0
 
 
+@toys
+@pytest.mark.parametrize("held", [True, False])
+def test_a_run_that_moves_between_two_short_layers_is_looked_at_again(
+    held: bool, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts have expanded the next layer already. A host that is sent ranges first makes a store for them."""
+    directory, notes, moved = distances(kept_run(tmp_path, options, monkeypatch), options), Notes(), list[str]()
+    if not held:
+        monkeypatch.setattr(part, "LEAST_BYTES", 600)
+
+    def move(task: str, host: str, request: HostRequest) -> None:
+        if (task, host, request.depth) == ("host-merge", "c", 3) and not moved:
+            assert request.ahead
+            moved.append(host)
+            for each in vars(hosts)["_hosts"].values():
+                base = each._base(request, hosts.puzzle, None)
+                assert base.copies
+                each._forget(base)
+
+    hosts.then = move
+    assert driven(directory, resources_of(monkeypatch, options["layout"], 60.0), notes).status == "complete"
+    assert moved
+    assert any("has moved" in text for text in notes.texts)
+    assert_home_and_right(directory, options, hosts)
+
+
 @pytest.mark.parametrize("task", ["host-expand", "host-keep", "host-merge"])
 @pytest.mark.parametrize("depth", [0, 3])
 @pytest.mark.parametrize(("layout", "keys"), [TOYS[0]])

@@ -11,8 +11,12 @@ import pytest
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import HOLDER_FILE, META, ROUND_KEY
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
@@ -109,14 +113,27 @@ def test_short_layers_take_one_request_and_leave_nothing_to_go_back_to(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes = new_run(tmp_path, options), Notes()
     state = driven(directory, resources_of(monkeypatch, layout, 60.0), notes)
-    assert_as_a_plain_search(directory, options, hosts)
-    # Layer 1 is begun by a request of its own; the last layer is empty, and the one after it is dropped.
-    requests = {"host-expand": 1, "host-merge": state.depth + 1, "host-keep": 0, "host-back": 1}
-    assert {task: hosts.asked[task] for task in requests} == {n: len(NAMES) * count for n, count in requests.items()}
     for thread in threading.enumerate():
         if thread.name == "inbox":
             thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
+    assert_as_a_plain_search(directory, options, hosts)
+    # Layers 1 and 2 are begun by requests of their own: nothing is known of the layer before. The last layer is empty,
+    # and the one after it is discarded.
+    requests = {"host-expand": 2, "host-merge": state.depth + 1, "host-keep": 0, "host-back": 1}
+    assert {task: hosts.asked[task] for task in requests} == {n: len(NAMES) * count for n, count in requests.items()}
+
+
+def test_no_layer_is_begun_after_the_last_that_is_wanted(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"}
+    spec, ahead = PuzzleSpec("toy", options), Counter[Depth]()
+    hosts.then = lambda task, _, request: ahead.update([request.depth] if request.ahead else [])
+    directory = make_run(tmp_path, spec, "explore", {"layers": 5}, Resources())
+    assert driven(directory, resources_of(monkeypatch, "u64", 60.0), Notes()).depth == 5
+    assert ahead == dict.fromkeys((2, 3, 4), len(NAMES))
+    assert hosts.asked["host-back"] == 0
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])
@@ -135,12 +152,15 @@ def test_whoever_is_lost_while_the_next_layer_is_made_costs_no_layer(
         if lost["expanded"] % 7 == 0:
             raise Killed
 
-    def lose_the_coordinator(task: str, *_: object) -> None:
+    def lose_others(task: str, host: str, _: object) -> None:
         if task == "host-merge" and hosts.asked[task] % 23 == 0:
             raise StopRun("interrupted", "enough")
+        if task == "host-merge" and hosts.asked[task] % 17 == 0:
+            # It has told what it made of the next layer.
+            hosts.restart(host)
 
     before_call(monkeypatch, RunPart, "_expand", lose_the_host)
-    hosts.then = lose_the_coordinator
+    hosts.then = lose_others
     while driven(directory, resources, notes).status == "interrupted":
         sessions += 1
     assert_as_a_plain_search(directory, options, hosts)

@@ -1,5 +1,6 @@
 """Hosts of this process, which keep the layers of runs that tests make: any of them can be lost at any request."""
 
+import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
-from hakoiri.coordinator.steps import balancing, hosted
+from hakoiri.coordinator.steps import balancing, hosted, rounds
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.digest import digest_text, lanes_of
@@ -160,6 +161,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         # Nobody waits, and there are few enough ranges.
         monkeypatch.setattr(executors_hosts, "_PAUSE_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_RANGES", 6)
+        # Each layer of one round is short, however busy the machine is.
+        monkeypatch.setattr(rounds, "AHEAD_SECONDS", math.inf)
         # They have all threads at work, and send as soon as they may.
         monkeypatch.setattr(layers, "_SHORT_SECONDS", 0.0)
         monkeypatch.setattr(wire, "_SLOW", -1.0)

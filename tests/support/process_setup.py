@@ -15,6 +15,7 @@ import rq.utils
 from hakoiri.__main__ import main as program
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.coordinator.steps import rounds
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import META, ROUND_KEY
@@ -93,6 +94,8 @@ def stand_still_after_round(depth: int, number: int) -> None:
     What hosts are compared with stays as it is: `Ledger` is a part of that.
     """
     commit, left = Session.commit, [number]
+    # No layer is expanded before the one before it is committed.
+    rounds.AHEAD_SECONDS = 0.0
 
     def commit_and_stand_still(session: Session, state: State) -> State:
         committed, store = commit(session, state), session.store

@@ -1,5 +1,6 @@
 """Two hosts, each with a data Redis of its own, whose clocks differ: messages go there, whatever becomes of them."""
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -99,7 +100,7 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
 
 @pytest.mark.parametrize("whole", [True, pytest.param(False, marks=SLOW)], ids=["other-bytes", "cut-off"])
 def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hakoiri: Hakoiri) -> None:
-    """The layer is begun anew."""
+    """Their layer is begun anew: the one after the pause, or the next if that was expanded before."""
     receiver, space = hosts.hosts[1], ("tiles", "-o", "rows=2", "-o", "columns=4")
     running = hosts.start(hakoiri, *space, before=partial(stand_still_after_layer, 20))
     running.stands_still()
@@ -115,7 +116,7 @@ def test_messages_that_are_damaged_are_sent_again(whole: bool, hosts: Hosts, hak
     finally:
         process.resume()
     ended = running.finish()
-    assert (ended.code, ended.stderr.count("layer 21 restarts\n")) == (0, 1), ended
+    assert (ended.code, len(re.findall(r"layer 2[12] restarts\n", ended.stderr))) == (0, 1), ended
     assert ended.json["digest"] == hakoiri.ask("run", *space)["digest"]
 
 

@@ -35,7 +35,7 @@ class _Segment:
 class ClosedSet:
     """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them.
 
-    Attribute `depth`, which grows with each layer that is added.
+    Attribute `depth` is that of the first layer that is not included; `add` raises it.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ from hakoiri.worker.hosts.wire import Link
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 SAMPLED = 2_048
-#: Threads pay where they spare so long: to hand 16 ranges out takes two milliseconds (sliding blocks of 200 layers, a
-#: host of one thread: 0.9 of the processor time without).
+#: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without that a
+#: host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
 _SHORT_SECONDS = 0.002
 
 
@@ -96,7 +96,7 @@ class PartLayers:
         store = self.store
         if self._older is None:
             self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
-        # If layer `depth` is made again, the layer before it may be among them already.
+        # After a lost attempt the older keys may already contain layer `depth` - 1.
         for each in range(self._older.depth, depth - 1):
             self._older.add(each, self.layer(each))
         return [self.layer(depth - 1), *self._older.layers()]

@@ -133,21 +133,9 @@ class RunPart:
     def merge(self, request: HostRequest, session: str) -> list[Array]:
         """Merge the own ranges of layer `request.depth`, durable on return; its figures.
 
-        If the request is `ahead`, expand for the next layer, and return those of that, too.
+        If `request.ahead`, also expand the first round of the next layer, and append its `HostExpanded`.
         """
-        step = self._asked(request, session)
-        try:
-            figures, keys = step.merge(request.expected, request.commit_seconds)
-        except DamagedError:
-            # IMPORTANT: or each attempt would go back to what cannot be read.
-            self.store.discard_staged()
-            self.store.erase(META, PARTIAL_KEY)
-            self.store.commit(self.store.state)
-            raise
-        self._layers.finish(step.mark, keys)
-        step.close(clear=True)
-        self._step = None
-        merged = as_array(asdict(figures))
+        merged = self._merge(request, session)
         if not request.ahead:
             return [merged]
         following = replace(request, depth=request.depth + 1, round=0)
@@ -246,7 +234,8 @@ class RunPart:
 
     def forget_within(self, base: "RunPart") -> None:
         """Have the next step read that run anew, because its part `base` is about to change."""
-        if self._layers.within is not None and self._layers.within.stores == base.stores:
+        # Its store of copies may be new.
+        if self._layers.within is not None and self._layers.within.stores[:1] == base.stores[:1]:
             self._layers.within = None
 
     @property
@@ -273,8 +262,24 @@ class RunPart:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
+    def _merge(self, request: HostRequest, session: str) -> Array:
+        """Merge a layer; its figures. IMPORTANT: nothing refers to its step afterwards, which holds older layers."""
+        step = self._asked(request, session)
+        try:
+            figures, keys = step.merge(request.expected, request.commit_seconds)
+        except DamagedError:
+            # IMPORTANT: or each attempt would go back to what cannot be read.
+            self.store.discard_staged()
+            self.store.erase(META, PARTIAL_KEY)
+            self.store.commit(self.store.state)
+            raise
+        self._layers.finish(step.mark, keys)
+        step.close(clear=True)
+        self._step = None
+        return as_array(asdict(figures))
+
     def _expand(self, request: HostRequest, session: str) -> list[Array]:
-        """Expand a round of the layer that is begun; its figures."""
+        """Expand one round of the layer in progress; return its `HostExpanded`."""
         step = self._asked(request, session)
         step.expand(request.round_seconds)
         return [as_array(asdict(step.told()))]

@@ -109,7 +109,7 @@ def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterat
 
 
 def address_of(page: Page) -> str:
-    """Return the address that the page has now; `Page.url` is the one that the browser told last."""
+    """Return the address that the page has now; `Page.url` may lag behind."""
     return str(page.evaluate("location.href"))
 
 

@@ -199,7 +199,8 @@ def test_a_page_that_is_late_leaves_the_focus_to_whoever_has_moved_it(page: Page
         held.append(route)
 
     page.route("**/layers", hold)
-    page.goto(f"/#/runs/{site.explored}")
+    with page.expect_request("**/layers"):
+        page.goto(f"/#/runs/{site.explored}")
     board = page.get_by_role("link", name="Board", exact=True)
     tab_to(page, board)
     expect(page.locator(".histogram")).to_be_hidden()
