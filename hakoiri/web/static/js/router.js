@@ -17,8 +17,11 @@ export function address(path, query = {}) {
   return `#/${path.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
 }
 
-// The address changes, the page stays: for what a page shows already.
-export const note = (path, query) => history.replaceState(null, "", address(path, query));
+// The address changes, the page stays: for what a page shows already. A page or view that was left notes nothing.
+export function note(path, query) {
+  const here = parsed(location.hash).path;
+  if (here[0] === path[0] && (path[0] !== "runs" || here[2] === path[2])) history.replaceState(null, "", address(path, query));
+}
 
 export const go = (path, query) => {
   location.hash = address(path, query);

@@ -82,6 +82,26 @@ def test_a_board_that_is_none_is_said_as_one_types(page: Page, site: Site) -> No
     expect(page.locator(".drawn g")).to_have_count(5)
 
 
+def test_a_picture_that_comes_after_the_editor_does_not_take_its_place(page: Page, site: Site) -> None:
+    page.goto("/#/new/klotski")
+    expect(page.locator(".drawn code")).to_be_visible()
+    held = dict[str, Route]()
+
+    def hold(route: Route) -> None:
+        held[route.request.url.rpartition("/")[2].partition("?")[0]] = route
+
+    page.route("**/edit/editor.js", hold)
+    page.route("**/api/boards/sliding.json*", hold)
+    with page.expect_request("**/api/boards/sliding.json*"):
+        page.get_by_label("Puzzle").select_option("sliding")
+    held["editor.js"].continue_()
+    expect(page.locator(".draft")).to_be_visible()
+    with page.expect_response("**/api/boards/sliding.json*"):
+        held["sliding.json"].continue_()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(page.locator(".draft")).to_be_visible()
+
+
 def test_a_study_a_hunt_and_an_optimisation_are_begun_and_grow(page: Page, site: Site) -> None:
     page.goto("/#/new/gap")
     page.get_by_label("study random deals").check()

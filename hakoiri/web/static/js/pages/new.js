@@ -153,7 +153,8 @@ class RunForm {
   async #picture() {
     const mine = (this.turn = (this.turn ?? 0) + 1);
     const name = this.chosen.name;
-    const arrived = () => mine === this.turn && this.chosen.name === name;
+    // The editor of a board may have been fetched meanwhile.
+    const arrived = () => mine === this.turn && this.chosen.name === name && !this.editor;
     try {
       const found = await get(["boards", `${name}.json`], {conf: this.#startText(), o: this.#options().map(option => option.join("="))});
       if (!arrived()) return;
