@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import scaling
-from benchmarks.costs import EXPAND, MERGE, ROLES, Costs, Line, Phase, Run, Runs, Share, Work, fitted, uneven
+from benchmarks.costs import THREADS, EXPAND, MERGE, ROLES, Costs, Line, Phase, Run, Runs, Share, Work, fitted, uneven
 from benchmarks.prediction import Place, Step, least_size, limit, run_seconds, speed_up, step_seconds, steps_of
 from benchmarks.roles import run_here
 from benchmarks.scaling_page import GIGABITS, HOSTS, as_text, draw
@@ -110,7 +110,8 @@ def requests(hosts: int, directed: bool) -> Iterator[Asked]:
             work, main = phase.threads, phase.main.fixed + phase.main.each * count
             cpu = main + work.fixed + work.each * count + work.byte * sent + work.older * older - 0.001
             for host in range(hosts):
-                yield Asked(depth, task, host, count, sent, cpu, main, 0.001, cpu + phase.waits)
+                clock = main + (cpu - main) / THREADS + phase.waits
+                yield Asked(depth, task, host, count, sent, cpu, main, 0.001, clock)
 
 
 @pytest.mark.parametrize("directed", [False, True])
