@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import scaling
-from benchmarks.costs import THREADS, EXPAND, MERGE, ROLES, Costs, Line, Phase, Run, Runs, Share, Work, fitted, uneven
+from benchmarks.costs import EXPAND, MERGE, ROLES, THREADS, Costs, Line, Phase, Run, Runs, Share, Work, fitted, uneven
 from benchmarks.prediction import Place, Step, least_size, limit, run_seconds, speed_up, step_seconds, steps_of
 from benchmarks.roles import run_here
 from benchmarks.scaling_page import GIGABITS, HOSTS, as_text, draw
