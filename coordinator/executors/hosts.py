@@ -27,7 +27,7 @@ from hakoiri.worker.transport.names import event_key
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
 #: Before another attempt; twice as long before each further one.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
-#: Hosts cost 1.2 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
+#: Hosts cost 1.1 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
 #: many times the threads, and a layer takes threads so long: by hosts each layer takes some hundredths of a second.
 _TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
 _Value = TypeVar("_Value")

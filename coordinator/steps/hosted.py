@@ -118,7 +118,7 @@ class HostedStep:
             raise HostLostError(str(gone)) from gone
         return cls(session, keepers)
 
-    def make(self, depth: Depth, expanded: int, is_last: bool = False) -> LayerRecord:
+    def make(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
         """Return the record of layer `depth`, for which `expanded` keys are expanded; staged, not committed.
 
         If it `is_last`, no layer after it is wanted.

@@ -172,9 +172,7 @@ def test_older_keys_are_kept_in_few_blocks(tmp_path: Path, monkeypatch: pytest.M
             assert len(store.names(CLOSED, number_key(number))) <= 3
 
 
-def test_older_keys_that_reach_further_than_asked_are_not_added_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_older_keys_that_reach_further_than_asked_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that makes a layer again may have put away the layer before it."""
     resources = replace(MANNERS["spilling"].take(monkeypatch, "u32"), tuning=Tuning(least_bytes=9_000))
     directory = new_run(tmp_path, {"layout": "u32", "keys": "spread", "directed": "yes"})

@@ -59,7 +59,7 @@ class ClosedSet:
         self._sweep()
         for segment in self._segments:
             self._store.require_names(segment.number, segment.index, "a segment of older keys", CLOSED)
-        self.depth = max(self._covered, depth)
+        self.depth = self._covered
         for older in range(self._covered, depth):
             self._store.require_whole(older)
             self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
@@ -72,7 +72,7 @@ class ClosedSet:
 
     def add(self, depth: Depth, layer: Layer) -> None:
         """Add layer `depth`, which is in the store, to the older ones."""
-        self.depth = max(self.depth, depth + 1)
+        self.depth = depth + 1
         if not layer.size:
             return
         if layer.size * self._store.layout.bytes > self._share:

@@ -199,11 +199,10 @@ class RunPart:
             self._rules = self._rules or Rules(self.puzzle, request.manifest["puzzle"], self._threads.workers)
             self._step = self._step_from(RoundMark(request.depth, b""), request, session, self._rules)
             self._rules.begin()
-        step = self._asked(request, session)
+        told = self._expand(request, session)
         if self._rules is None:
             raise PayloadError("a request is not readable: nothing is derived for it")
-        step.expand(request.round_seconds)
-        return [as_array(asdict(step.told())), np.array([self._rules.found]), self._rules.unlike]
+        return [*told, np.array([self._rules.found]), self._rules.unlike]
 
     def compare(self, request: HostRequest, session: str) -> list[Array]:
         """Merge what was derived, without storing it, and return its figures."""
