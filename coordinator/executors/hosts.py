@@ -135,9 +135,7 @@ class HostPool:
         `living` is what `await_all` gave.
         """
         with redis_errors(self._url):
-            self._stage += 1
-            flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
-            waiting = {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
+            flight, waiting = self._flight(task, requests)
             try:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 return self._collect(flight, waiting, living)
@@ -148,6 +146,12 @@ class HostPool:
                 # They expire, and whatever ended this is to be told.
                 with suppress(redis.ConnectionError, redis.TimeoutError):
                     flight.take_back()
+
+    def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
+        """Send each host a request whose answer is not wanted; none if Redis does not answer."""
+        flight, hosts = self._flight(task, requests)
+        with suppress(redis.RedisError):
+            flight.send_all((flight.chunks[token], host) for token, host in hosts.items())
 
     def insist(self, what: str, work: Callable[[], _Value], kept: Callable[[], int] = lambda: 0) -> _Value:
         """Return what `work` gives; call it again, after longer and longer pauses, while hosts are lost meanwhile.
@@ -166,6 +170,12 @@ class HostPool:
                 self._control.check()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _flight(self, task: str, requests: Mapping[str, Arrays]) -> tuple[InFlight, dict[str, str]]:
+        """Return a flight with the requests, and the host of each by token."""
+        self._stage += 1
+        flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
+        return flight, {flight.add(n, arrays, 0.0).token: host for n, (host, arrays) in enumerate(requests.items())}
 
     def _collect(
         self, flight: InFlight, waiting: dict[str, str], began: Mapping[str, HostBeat]

@@ -19,7 +19,7 @@ from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.spaces.ranges import even_slabs, slabs_in
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import MAIN, data_redis_number
 
@@ -55,20 +55,31 @@ class Keepers:
         """
         range_map = self.range_map
         living = self.pool.await_all(range_map.hosts, range_map.dispensable()) if waits else self._require_living()
-        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         if fields is not None and (away := fields.keys() - living.keys()):
             raise self.away(away)
+        asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
+        return self.pool.ask(task, self._requests(depth, asked, keys, living), living)
+
+    def tell(self, task: str, depth: Depth) -> None:
+        """Send all hosts a request that concerns no other host, and whose answer is not wanted."""
+        self.pool.tell(task, self._requests(depth, {host: {} for host in self.range_map.hosts}, lambda host: (), {}))
+
+    def _requests(
+        self, depth: Depth, asked: Mapping[str, Mapping[str, Any]], keys: Callable[[str], Sequence[Keys]],
+        living: Mapping[str, HostBeat],
+    ) -> dict[str, Arrays]:  # fmt: skip
+        """Return the request to each of the hosts in `asked`, with these fields and the arrays of `keys`."""
+        range_map = self.range_map
+        manifest, base = (_manifest_at_hosts(store) for store in (self._store, self.base))
         data_redis = [data_redis_number(living[host].url) if host in living else MAIN for host in range_map.hosts]
         request = HostRequest(
             manifest, range_map.hosts, 0, data_redis, range_map.partition, range_map.owners, depth,
             memory=self.pool.memory, copies=range_map.copies, base=base,
         )  # fmt: skip
-        asked = fields if fields is not None else {host: {} for host in range_map.hosts if host in living}
-        requests = {
+        return {
             host: replace(request, me=range_map.hosts.index(host), **more).arrays(*keys(host))
             for host, more in asked.items()
         }
-        return self.pool.ask(task, requests, living)
 
     def places_by_host(self, keys: Keys, living: Collection[str]) -> dict[str, np.ndarray]:
         """Return by host the places of those of some increasing `keys` that are in its ranges.

@@ -29,9 +29,9 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
             if plan.layers is not None and search.state.depth >= plan.layers:
                 break
             search.step()
-        search.end()
     finally:
         search.state = session.commit_staged(search.state)
+        search.end()
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.flow for record in records])

@@ -139,13 +139,15 @@ class LayeredSearch:
 
     def exhaust(self) -> None:
         """Make all remaining layers and commit them."""
-        while self.current.size:
-            self.step()
-        self.end()
+        try:
+            while self.current.size:
+                self.step()
+        finally:
+            self.end()
         self.commit()
 
     def end(self) -> None:
-        """Have hosts discard the layer that they began ahead."""
+        """Have hosts discard what they have begun."""
         if self._hosting is not None:
             self._hosting.end()
 

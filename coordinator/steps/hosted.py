@@ -133,7 +133,7 @@ class HostedStep:
                 self._moving.follow(moved.range_map)
 
     def end(self) -> None:
-        """Have hosts discard the layer that they began ahead."""
+        """Have hosts discard what they have begun."""
         self._rounds.end()
 
     def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:

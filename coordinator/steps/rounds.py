@@ -5,7 +5,6 @@ more than the next one. Hosts that have merged a short layer expand for the next
 """
 
 import math
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -15,10 +14,9 @@ from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.base import require_base
 from hakoiri.puzzles.errors import counted
-from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.ledger.manifest import Depth, Progress, all_fields
 from hakoiri.storage.names import META, ROUND_KEY
-from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
 from hakoiri.worker.tasks import Array
 
@@ -88,12 +86,9 @@ class HostRounds:
         self._ahead = None
 
     def end(self) -> None:
-        """Have hosts discard the layer that they began ahead, if all of them live; else they do when asked again."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            self._round = 0
-            with suppress(WorkerError, ElsewhereError):
-                self._ask("host-back", ahead.depth, {}, waits=False)
+        """Have hosts discard what they have begun; they may have kept rounds of it."""
+        self._ahead = None
+        self._keepers.tell("host-back", self._store.state.depth + 1)
 
     def _end_round(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
         """Count a round, and have hosts keep it unless it is the only one of its layer."""
@@ -140,7 +135,7 @@ class HostRounds:
         self._session.commit(state)
 
     def _ask(
-        self, task: str, depth: Depth, told: dict[str, HostExpanded], waits: bool = True, **more: Any
+        self, task: str, depth: Depth, told: dict[str, HostExpanded], **more: Any
     ) -> dict[str, list[Array]]:  # fmt: skip
         """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
         tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
@@ -150,7 +145,7 @@ class HostRounds:
         }  # fmt: skip
         expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
         fields = {host: {**common, "expected": expected[host]} for host in hosts}
-        return self._keepers.ask(task, depth, fields, waits=waits)
+        return self._keepers.ask(task, depth, fields)
 
 
 def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:

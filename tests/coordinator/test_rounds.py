@@ -113,10 +113,7 @@ def test_short_layers_take_one_request_and_leave_nothing_to_go_back_to(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes = new_run(tmp_path, options), Notes()
     state = driven(directory, resources_of(monkeypatch, layout, 60.0), notes)
-    for thread in threading.enumerate():
-        if thread.name == "inbox":
-            thread.join(PATIENCE_SECONDS)
-            assert not thread.is_alive()
+    assert_no_host_expects_messages()
     assert_as_a_plain_search(directory, options, hosts)
     # Layers 1 and 2 are begun by requests of their own: nothing is known of the layer before. The last layer is empty,
     # and the one after it is discarded.
@@ -133,7 +130,24 @@ def test_no_layer_is_begun_after_the_last_that_is_wanted(
     directory = make_run(tmp_path, spec, "explore", {"layers": 5}, Resources())
     assert driven(directory, resources_of(monkeypatch, "u64", 60.0), Notes()).depth == 5
     assert ahead == dict.fromkeys((2, 3, 4), len(NAMES))
-    assert hosts.asked["host-back"] == 0
+
+
+def test_a_run_that_stops_leaves_nothing_under_way(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_run(tmp_path, {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"})
+    resources = resources_of(monkeypatch, "u64", 60.0)
+    assert driven(directory, resources, Notes(), until=4).status == "interrupted"
+    assert_no_host_expects_messages()
+    assert driven(directory, resources, Notes()).status == "complete"
+
+
+def assert_no_host_expects_messages() -> None:
+    """No thread that looks for messages stays."""
+    for thread in threading.enumerate():
+        if thread.name == "inbox":
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])

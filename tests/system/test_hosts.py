@@ -173,6 +173,29 @@ def test_what_cannot_be_a_data_redis_is_refused(
     assert "hidden" not in refused.stderr
 
 
+def test_a_host_that_comes_back_waits_for_redis(redis_server: RedisServer, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    store = tmp_path / "host"
+    with started_host(hakoiri, redis_server.url, store):
+        (name,) = living_hosts(redis_server.client)
+    redis_server.kill()
+    command = ("worker", "--store", str(store), "--data-redis", "auto", "--redis", redis_server.url)
+    again = hakoiri.start(*command)
+    again.wait_for("this host waits for it")
+    redis_server.start()
+    wait_until(lambda: name in living_hosts(redis_server.client))
+    again.end()
+
+
+@pytest.mark.parametrize("word", ["new directory", "malformed URL"])
+def test_a_host_waits_for_no_redis_that_was_never_there(word: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    url = f"redis://127.0.0.1:{data_redis.free_port('127.0.0.1')}/0"
+    if word == "malformed URL":
+        url = "redis://127.0.0.1:port/0"
+        (tmp_path / "host").write_text("a-host\n", encoding="utf-8")
+    refused = hakoiri.here("worker", "--store", str(tmp_path), "--redis", url, check=False)
+    assert refused.code == 1
+
+
 def test_a_worker_that_keeps_no_ranges_has_no_data_redis(redis_server: RedisServer, hakoiri: Hakoiri) -> None:
     refused = hakoiri.here("worker", "--redis", redis_server.url, "--data-redis", "auto", check=False)
     assert (refused.code, "add --store DIR" in refused.stderr) == (2, True), refused

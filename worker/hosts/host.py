@@ -210,10 +210,15 @@ def require_store(directory: Path) -> None:
     require_writable(directory)
 
 
+def is_host(directory: Path) -> bool:
+    """Return whether a host has been in a directory before."""
+    return (directory / _NAME_FILE).exists()
+
+
 def _name_in(directory: Path) -> str:
     """Return the name of the host with this directory; make it for a new one."""
     file = directory / _NAME_FILE
-    if not file.exists():
+    if not is_host(directory):
         write_file(file, f"{socket.gethostname()}-{secrets.token_hex(3)}\n")
     name = file.read_text(encoding="utf-8", errors="replace").strip()
     if not _NAME.fullmatch(name):

@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?
 def connect(url: str, name: str | None = None) -> redis.Redis:
     """Return a connection that has answered a ping, with `name` in Redis's list of clients.
 
-    Raises `RedisUnavailableError` or `RedisRefusedError`.
+    Raises `RedisUnavailableError`, `RedisRefusedError`, and `WorkerError` for a malformed URL.
     """
     with redis_errors(url):
         try:
@@ -39,7 +39,7 @@ def connect(url: str, name: str | None = None) -> redis.Redis:
                 client_name=name,
             )
         except ValueError:
-            raise RedisUnavailableError(
+            raise WorkerError(
                 f"{without_password(url)!r} is not a Redis URL; expected redis://HOST:PORT/0, or rediss:// for TLS"
             ) from None
         connection.ping()

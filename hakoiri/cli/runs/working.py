@@ -4,9 +4,10 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ _MEMORY_PART = 4
 #: The least memory of a data Redis: less has no room for some messages.
 _LEAST_DATA_MEMORY = 16 << 20
 AUTO = "auto"
+_RETRY_SECONDS = 0.5
 
 
 def _parse_data_memory(text: str) -> int:
@@ -118,9 +120,9 @@ def worker(
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker import main
-    from hakoiri.worker.hosts.host import STORE, THREADS, require_store
+    from hakoiri.worker.hosts.host import STORE, THREADS, is_host, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
-    from hakoiri.worker.transport.connection import connect, without_password
+    from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis_pool import DATA_REDIS
     from hakoiri.worker.transport.supervisor import UNTIL, Supervisor
 
@@ -133,8 +135,10 @@ def worker(
         raise typer.BadParameter("--data-host and --data-memory need --data-redis auto")
     if store is not None:
         require_store(store)
-    with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
-        until = until or math.inf
+    until = until or math.inf
+    # Others wait for a host that has been here before.
+    connect = partial(_connected, waits_until=until if store is not None and is_host(store) else 0.0)
+    with connect(url) as connection, _data_redis(data_redis, connect, connection, data_host, data_memory) as server:
         # A host may be stopped at any time: the others wait for it, and at most a round is lost.
         more = {UNTIL: str(until)} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
@@ -176,11 +180,31 @@ def _processes(text: str) -> tuple[int, list[int]]:
     return int(text), []
 
 
+def _connected(url: str, waits_until: float) -> "redis.Redis":
+    """Return a connection as `connect` does; until a time (`time.monotonic`), wait for a Redis that does not answer."""
+    from hakoiri.worker.errors import RedisUnavailableError
+    from hakoiri.worker.transport.connection import connect
+
+    told = False
+    while True:
+        try:
+            return connect(url)
+        except RedisUnavailableError as error:
+            if time.monotonic() >= waits_until:
+                raise
+            if not told:
+                log(f"{error}; this host waits for it")
+            told = True
+            time.sleep(_RETRY_SECONDS)
+
+
 @contextmanager
-def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int | None) -> "Iterator[DataRedis | None]":
+def _data_redis(
+    wanted: str, connect: "Callable[[str], redis.Redis]", main: "redis.Redis", host: str | None, memory: int | None
+) -> "Iterator[DataRedis | None]":  # fmt: skip
     """Yield the data Redis that is started here, if any; one that the user names must answer."""
     from hakoiri.worker.machine import available_memory
-    from hakoiri.worker.transport.connection import connect, without_password
+    from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
     from hakoiri.worker.transport.data_redis_pool import open_data_redis
 
