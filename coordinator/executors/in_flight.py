@@ -160,8 +160,11 @@ class InFlight:
 
 def read_events(connection: redis.Redis, key: str, seconds: float, observer: Observer) -> Iterator[Event]:
     """Take the events that came, after waiting up to so many seconds for one; none where `seconds` is 0."""
-    first = connection.brpop([key], timeout=seconds) if seconds else None
-    for raw in [*(first[1:] if first else []), *(connection.rpop(key, _MOST_EVENTS) or [])]:
+    pipeline = connection.pipeline(transaction=False)
+    if seconds:
+        pipeline.brpop([key], timeout=seconds)
+    *first, more = pipeline.rpop(key, _MOST_EVENTS).execute()
+    for raw in [*(first[0][1:] if first and first[0] else []), *(more or [])]:
         try:
             yield Event.unpack(raw)
         except PayloadError as error:

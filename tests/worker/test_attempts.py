@@ -19,10 +19,10 @@ from hakoiri.worker.plays import moving
 from hakoiri.worker.program import program_of
 from hakoiri.worker.transport import rq_worker
 from hakoiri.worker.transport.connection import redis_errors, without_password
-from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays
-from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome
+from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome, _perform
 
 
 class PlainRedis:
@@ -51,14 +51,33 @@ class PlainRedis:
 
 
 class Refusing(PlainRedis):
-    """Lets nobody leave anything."""
+    """Lets nobody leave a result; takes `events`."""
 
     def __init__(self, error: redis.RedisError) -> None:
         super().__init__()
-        self._error = error
+        self._error, self._leaves = error, False
+        self.events = list[Event]()
+
+    def pipeline(self, transaction: bool) -> "Refusing":
+        """Begin anew."""
+        assert transaction
+        self._leaves = False
+        return self
 
     def set(self, name: str, value: Any, ex: int) -> bool:
-        raise self._error
+        """Remember that there is a result."""
+        self._leaves = True
+        return True
+
+    def lpush(self, name: str, raw: bytes) -> None:
+        """Take an event unless it comes with a result."""
+        if not self._leaves:
+            self.events.append(Event.unpack(raw))
+
+    def execute(self) -> None:
+        """Refuse a result."""
+        if self._leaves:
+            raise self._error
 
 
 @pytest.mark.parametrize(
@@ -72,8 +91,9 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
     spec = PuzzleSpec("klotski")
     puzzle, connection = spec.build(), Refusing(error)
     connection.held[input_key("here", "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
-    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), {})
-    assert _outcome(cast(redis.Redis, connection), "neighbours", request, puzzle) == ("missing", said)
+    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program_of(puzzle))
+    _perform(cast(redis.Redis, connection), None, "worker", "neighbours", **request.as_dict())
+    assert [(event.kind, event.detail) for event in connection.events] == [("started", ""), ("missing", said)]
 
 
 @pytest.mark.parametrize("harm", ["shorter", "another byte"])

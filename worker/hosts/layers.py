@@ -21,6 +21,8 @@ from hakoiri.worker.hosts.wire import Link
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 SAMPLED = 2_048
+#: Of a short layer fewer keys are expanded to plan the step: one in so many, and at least so many.
+_SAMPLED_OF, _LEAST_SAMPLED = 64, 256
 #: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without that a
 #: host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
 _SHORT_SECONDS = 0.002
@@ -61,7 +63,8 @@ class PartLayers:
         known = self._known(depth) if rules is None else self._before(depth)
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
-        keys, began = keys[:: max(1, len(keys) // SAMPLED)], perf_counter()
+        wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
+        keys, began = keys[:: max(1, len(keys) // wanted)], perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.is_slow else 1)

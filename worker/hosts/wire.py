@@ -99,9 +99,13 @@ class Outbox:
     def flush(self) -> None:
         """Return when everything is sent. No thread may call `put` meanwhile."""
         hosts = len(self._parts)
+        # Sending some bytes takes less time than starting a thread for that.
+        here = not self._threads and sum(self._bytes) <= _SMALL_BYTES
         # Each host begins with the one after it: if all began with the first, its link would have to carry everything.
         for owner in ((self._me + step) % hosts for step in range(hosts)):
-            if self._parts[owner]:
+            if self._parts[owner] and here:
+                self._send_one(*self._next(owner))
+            elif self._parts[owner]:
                 self._post(owner)
         self._queue.join()
         self._raise()
@@ -115,13 +119,18 @@ class Outbox:
 
     def _post(self, owner: int) -> None:
         self._raise()
-        following, size = (owner, self.sent[owner], self._parts[owner]), self._bytes[owner]
-        self.sent[owner] += 1
-        self._parts[owner], self._bytes[owner] = [], 0
+        size, following = self._bytes[owner], self._next(owner)
         if not self._threads or (size > _SMALL_BYTES and len(self._threads) < min(_SENDERS, len(self._parts))):
             self._threads.append(threading.Thread(target=self._run, name="outbox", daemon=True))
             self._threads[-1].start()
         self._queue.put(following)
+
+    def _next(self, owner: int) -> tuple[int, int, list[tuple[int, Coded]]]:
+        """Return the next message to a host."""
+        following = owner, self.sent[owner], self._parts[owner]
+        self.sent[owner] += 1
+        self._parts[owner], self._bytes[owner] = [], 0
+        return following
 
     def _run(self) -> None:
         while (following := self._queue.get()) is not None:
@@ -129,14 +138,16 @@ class Outbox:
                 return
             # After an error the rest is passed over, so that the sender does not wait for ever.
             if self._error is None:
-                owner, number, parts = following
                 try:
-                    message = pack_message(self._me, number, parts, self._compresses)
-                    with self._counted(len(message)):
-                        self._send(owner, message)
+                    self._send_one(*following)
                 except BaseException as error:
                     self._error = error
             self._queue.task_done()
+
+    def _send_one(self, owner: int, number: int, parts: list[tuple[int, Coded]]) -> None:
+        message = pack_message(self._me, number, parts, self._compresses)
+        with self._counted(len(message)):
+            self._send(owner, message)
 
     @contextmanager
     def _counted(self, size: int) -> Iterator[None]:

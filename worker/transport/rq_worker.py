@@ -177,9 +177,11 @@ def _perform(
 ) -> None:  # fmt: skip
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
-    def report(kind: EventKind, detail: object = "") -> None:
-        # IMPORTANT: both or neither, or late events of an ended session would stay for ever.
+    def report(kind: EventKind, detail: object = "", result: bytes | None = None) -> None:
+        # IMPORTANT: all or nothing, or late events of an ended session would stay for ever.
         pipeline = connection.pipeline(transaction=True)
+        if result is not None:
+            pipeline.set(result_key(session, token, attempt), result, ex=keep)
         event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
@@ -196,7 +198,11 @@ def _perform(
         # Give other workers time to take the next chunks: refusing them all would be faster than doing any of them.
         time.sleep(_REFUSAL_SECONDS)
     else:
-        report(*_outcome(connection, task, request, puzzle, host))
+        try:
+            report(*_outcome(connection, task, request, puzzle, host))
+        except redis.RedisError as error:
+            # If Redis answers again, the coordinator learns of it at once, and need not wait until it is overdue.
+            report("missing", _fault(error))
 
 
 def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequest:
@@ -210,28 +216,31 @@ def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequ
 
 def _outcome(
     connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle, host: HostProtocol | None = None
-) -> tuple[EventKind, object]:
-    """Return the outcome of an attempt, and the error or text that says why; its result is in Redis."""
+) -> tuple[EventKind, object, bytes | None]:
+    """Return the outcome of an attempt, the error or text that says why, and the bytes of its result."""
     try:
         chunk, shared = _fetch(connection, request)
         if host is not None:
             result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _data_pool(connection)))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
-        connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
-    except redis.exceptions.OutOfMemoryError:
-        return "missing", "Redis is full"
     except redis.RedisError as error:
-        # If Redis answers again, the coordinator learns of it at once, and need not wait until the chunk is overdue.
-        return "missing", f"Redis did not answer ({type(error).__name__})"
+        return "missing", _fault(error), None
     except PayloadError as error:
-        return "missing", error
+        return "missing", error, None
     except MemoryError:
         # Another machine may have more.
-        return "missing", "too little memory"
+        return "missing", "too little memory", None
     except Exception as error:
-        return "failed", error if isinstance(error, HakoiriError) else TaskError(f"{type(error).__name__}: {error}")
-    return "done", ""
+        failure = error if isinstance(error, HakoiriError) else TaskError(f"{type(error).__name__}: {error}")
+        return "failed", failure, None
+    return "done", "", result
+
+
+def _fault(error: redis.RedisError) -> str:
+    if isinstance(error, redis.exceptions.OutOfMemoryError):
+        return "Redis is full"
+    return f"Redis did not answer ({type(error).__name__})"
 
 
 def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
