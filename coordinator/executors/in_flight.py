@@ -163,7 +163,8 @@ def read_events(connection: redis.Redis, key: str, seconds: float, observer: Obs
     pipeline = connection.pipeline(transaction=False)
     if seconds:
         pipeline.brpop([key], timeout=seconds)
-    *first, more = pipeline.rpop(key, _MOST_EVENTS).execute()
+    pipeline.rpop(key, _MOST_EVENTS)
+    *first, more = pipeline.execute()
     for raw in [*(first[0][1:] if first and first[0] else []), *(more or [])]:
         try:
             yield Event.unpack(raw)

@@ -91,7 +91,7 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
     spec = PuzzleSpec("klotski")
     puzzle, connection = spec.build(), Refusing(error)
     connection.held[input_key("here", "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
-    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), program_of(puzzle))
+    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), {**program_of(puzzle)})
     _perform(cast(redis.Redis, connection), None, "worker", "neighbours", **request.as_dict())
     assert [(event.kind, event.detail) for event in connection.events] == [("started", ""), ("missing", said)]
 

@@ -21,7 +21,7 @@ from hakoiri.worker.hosts.wire import Link
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.
 SAMPLED = 2_048
-#: Of a short layer fewer keys are expanded to plan the step: one in so many, and at least so many.
+#: Planning the step of a short layer expands fewer keys: one in so many, and at least so many.
 _SAMPLED_OF, _LEAST_SAMPLED = 64, 256
 #: Threads are used only where they save more than this: handing out 16 ranges takes two milliseconds. Without that a
 #: host of one thread takes 0.9 times the processor time (sliding blocks of 200 layers).
