@@ -11,7 +11,7 @@ from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from hakoiri.puzzles.scored import Scored
-from hakoiri.storage.layers.blocks import code_bits, code_keys, decode
+from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals import hunting
 from hakoiri.worker.deals.hunting import Leg
@@ -97,6 +97,7 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     layout = layout_of(layer)
     for block in code_bits(0, words, 0, fill_of(words)[0], layout).blocks(0):
         decode(block, layout)
+        set_bits(block, words, 0, layout)
     list_bits(words, 0, layout)
 
 

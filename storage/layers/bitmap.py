@@ -115,6 +115,22 @@ def _list(data: Bytes, base: np.uint64, keys: Keys) -> bool:
     return count == len(keys)
 
 
+@jit
+def _set(data: Bytes, words: Words) -> int:
+    used = np.uint64(0)
+    place = np.uint64(0)
+    count = np.uint64(0)
+    while used < np.uint64(len(data)):
+        gap, word, used = _next(data, used)
+        place += gap
+        if word == np.uint64(0) or place >= np.uint64(len(words)):
+            return -1
+        words[place] |= word
+        count += popcount(word)
+        place += _ONE
+    return int(count)
+
+
 def encode_bits(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, int]:
     """Encode the bits begin <= bit < end of `words`, as far as `room` lasts.
 
@@ -127,3 +143,11 @@ def encode_bits(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, i
 def list_coded(data: "memoryview | bytes", base: int, keys: Keys) -> Keys | None:
     """Return `keys` filled with those of coded words, whose bit 0 is `base`, or ``None`` if the bytes are broken."""
     return keys if _list(frozen(data), np.uint64(base), keys) else None
+
+
+def set_coded(data: "memoryview | bytes", words: Words) -> int:
+    """Set the bits of coded words, whose first is that of `words`; return their number.
+
+    Return -1 if the bytes are broken, or have a bit beyond `words`; then some bits may be set.
+    """
+    return int(_set(frozen(data), words))

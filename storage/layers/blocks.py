@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
 from hakoiri.storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
 from hakoiri.storage.names import block_key
 
@@ -138,6 +138,17 @@ def decode(block: Block, layout: Layout) -> Keys:
     if keys is None:
         raise _damaged(block, layout)
     return keys
+
+
+def set_bits(block: Block, words: Words, base: Key, layout: Layout) -> bool:
+    """Set the keys of a block in a bitmap whose bit 0 is `base`, a multiple of `WORD_BITS`; return whether it did.
+
+    Some keys may be set if not. It does so for a sound block that is coded as bits and has no key beyond the bitmap.
+    """
+    first = block.first // WORD_BITS - base // WORD_BITS
+    if first < 0 or not has_bits(block.value) or not is_sound(block, layout):
+        return False
+    return set_coded(memoryview(block.value)[HEADER_BYTES:], words[first:]) == block.size
 
 
 def _damaged(block: Block, layout: Layout) -> DamagedError:

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_blocks
 from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
 from hakoiri.storage.ledger.manifest import Manifest
@@ -213,6 +213,10 @@ def test_bits_chained_by_any_room_hold_every_key(words: Any, room: int) -> None:
         assert keys is not None and keys[0] == begin
         assert list_coded(data, 0, U64.empty(count + 1)) is list_coded(data, 0, U64.empty(count - 1)) is None
         assert list_coded(data[:-1], 0, U64.empty(count)) is None
+        again, first = np.zeros(len(words), dtype=np.uint64), begin // 64
+        assert set_coded(data, again[first:]) == count
+        assert np.flatnonzero(np.unpackbits(again.view(np.uint8), bitorder="little")).tolist() == ints(keys)
+        assert set_coded(data, again[first : int(keys[-1]) // 64]) == set_coded(data[:-1], again[first:]) == -1
         found += ints(keys)
         begin = following
     assert found == bits.tolist()
@@ -223,6 +227,10 @@ def test_bits_chained_by_any_room_hold_every_key(words: Any, room: int) -> None:
 def test_arbitrary_bytes_are_some_bits_or_none(data: bytes) -> None:
     found = [list_coded(data, 64, U64.empty(count)) for count in range(8 * len(data) + 1)]
     assert sum(keys is not None for keys in found) <= 1
+    words = np.zeros(1_000, dtype=np.uint64)
+    count = set_coded(data, words)
+    keys = next((keys for keys in found if keys is not None and len(keys) == max(count, 0)), None)
+    assert count == -1 or keys is not None
 
 
 @every_layout

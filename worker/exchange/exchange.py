@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from threading import Lock
 
 import numpy as np
 
-from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints
 from hakoiri.puzzles.keys.order import mask_between, slice_between, sort_keys
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
@@ -29,6 +29,8 @@ _SHARED_BY = 2
 #: If the bitmaps of the whole key range have more words than this per successor, combining them takes longer than
 #: handing successors from range to range (measured: docs/reports/measurements.md).
 _WHOLE_WORDS = 0.5
+#: The ranges are coded in so many turns by each thread: handing out one takes longer than coding one of a short layer.
+_TURNS = 4
 #: Bitmaps extend beyond a sample by this part of its span at either end, for keys that it misses.
 _MARGIN = 32
 
@@ -205,12 +207,14 @@ class Exchange:
 
     def code_held(self, threads: Threads, bits: bool, away: bool = False) -> None:
         """Code the keys in memory, in the selection of `take_held`."""
-        numbers: list[int] = []
+        together = max(1, len(self.bounds) // (_TURNS * threads.workers))
+        held = self.take_held(bits, away)
+        batches = iter(lambda: list(islice(held, together)), [])
+        for _, coded in threads.each("merge", partial(_code_all, self._layout, self.depth), batches):
+            for number, blocks in coded:
+                self.put(number, blocks)
 
-        def held() -> Iterator[RangeInput]:
-            for number, found in self.take_held(bits, away):
-                numbers.append(number)
-                yield found
 
-        for place, coded in threads.each("merge", partial(code_found, self._layout, self.depth), held()):
-            self.put(numbers[place], coded)
+def _code_all(layout: Layout, depth: Depth, held: list[tuple[int, RangeInput]]) -> list[tuple[int, Coded]]:
+    """Return the keys found for each of some ranges as blocks of layer `depth`; empties their bitmaps."""
+    return [(number, code_found(layout, depth, found)) for number, found in held]

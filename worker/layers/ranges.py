@@ -18,7 +18,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout
 from hakoiri.puzzles.keys.order import difference
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
-from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, join_coded
+from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.flow import flow_of, total_flow
@@ -241,7 +241,11 @@ def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
-    coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
+    coded = None if found.parts else _as_bits(depth, (bitmap.base, bitmap.words), layout)
+    if coded is None:
+        coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
+    else:
+        bitmap.words[:] = 0
     bitmap.words = None
     return coded
 
@@ -257,7 +261,7 @@ def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: b
         return
     words, base = bitmap.fill(), bitmap.base
     # IMPORTANT: another session may have had a larger bitmap, so keys in blocks of bits, too, may be beyond this one.
-    decoded = (decode(block, layout) for block in found.blocks)
+    decoded = (decode(block, layout) for block in found.blocks if not set_bits(block, words, base, layout))
     beyond = [set_within(words, part, base) for part in chain(parts, decoded)]
     if any(map(len, beyond)):
         beyond.append(list_bits(words, base, layout))
@@ -274,12 +278,16 @@ def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: b
 
 
 def code_window(number: int, window: Window, layout: Layout) -> Coded:
-    """Code the keys of a window for layer `number`: as bits if that takes about as many bytes, and less time."""
+    """Code the keys of a window for layer `number`."""
+    base, words = window
+    return _as_bits(number, window, layout) or code_keys(number, list_bits(words, base, layout))
+
+
+def _as_bits(number: int, window: Window, layout: Layout) -> Coded | None:
+    """Code the keys of a window as bits, if that takes less time than as keys, and about as many bytes or fewer."""
     base, words = window
     filled, count = fill_of(words)
-    if count and count >= _CROWDED * filled:
-        return code_bits(number, words, base, filled, layout)
-    return code_keys(number, list_bits(words, base, layout))
+    return code_bits(number, words, base, filled, layout) if count and count >= _CROWDED * filled else None
 
 
 def _part_of(window: Window, low: Key, high: Key) -> Window:
