@@ -3,9 +3,10 @@
 A host gets two requests a layer: expand and merge. For a short layer the merge request also expands for the next one.
 This saves a request, and is not in the model. The model of the processor seconds of its threads for one request is
 
-    fixed + each x configurations + byte x bytes sent (expand) + older x older configurations compared (merge)
+    fixed + host x other hosts + each x configurations + byte x bytes sent (expand)
+        + older x older configurations compared (merge)
 
-and the same without the last two terms for the thread that works alone (`benchmarks.watched.Asked`). The model of the
+and fixed + each x configurations for the thread that works alone (`benchmarks.watched.Asked`). The model of the
 processor seconds of the coordinator, the control Redis and all data Redis for a layer is
 
     layer + host x hosts + byte x bytes sent
@@ -17,7 +18,7 @@ Docs: docs/reports/scaling.md.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -35,12 +36,13 @@ _UNDISTURBED = 0.1
 
 
 class Work(NamedTuple):
-    """The processor seconds of a request: fixed, for each configuration, byte sent, older configuration compared."""
+    """The processor seconds of a request: fixed; for each configuration, byte sent, older one compared, other host."""
 
     fixed: float = 0.0
     each: float = 0.0
     byte: float = 0.0
     older: float = 0.0
+    host: float = 0.0
 
 
 class Phase(NamedTuple):
@@ -102,6 +104,8 @@ class Costs:
     uneven: Line
     uneven_sent: Line
     directed: bool = False
+    #: The part of their bytes that messages take if they are compressed.
+    compressed: Line = field(default_factory=lambda: Line({1: 0.55}))
 
 
 class Run(NamedTuple):
@@ -185,8 +189,8 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
     rows, threads, main, waits = [], [], [], dict[str, list[float]]()
     for number, (name, runs) in enumerate(spaces.items()):
         waits[name] = []
-        for asked, older in _requests(runs, task):
-            own = [1.0, float(asked.size), older]
+        for asked, older, others in _requests(runs, task):
+            own = [1.0, float(asked.size), older, float(others)]
             rest = [value if place == number else 0.0 for place in range(len(spaces)) for value in own]
             rows.append([float(asked.sent), *rest])
             threads.append(asked.cpu - asked.main + asked.between)
@@ -194,17 +198,17 @@ def _phases(spaces: Mapping[str, Runs], task: str) -> dict[str, Phase]:
             waits[name].append(asked.clock - asked.main - (asked.cpu - asked.main) / THREADS)
     byte, *rest = _least(rows, threads)
     # The thread that works alone neither sends nor compares.
-    alone = _least([[value for place, value in enumerate(row[1:]) if place % 3 < 2] for row in rows], main)
+    alone = _least([[value for place, value in enumerate(row[1:]) if place % 4 < 2] for row in rows], main)
     found = {}
     for number, name in enumerate(spaces):
-        fixed, each, older = rest[3 * number : 3 * number + 3]
+        fixed, each, older, host = rest[4 * number : 4 * number + 4]
         wait = max(0.0, float(np.quantile(waits[name], _UNDISTURBED)))
-        found[name] = Phase(Work(fixed, each, byte, older), Work(*alone[2 * number : 2 * number + 2]), wait)
+        found[name] = Phase(Work(fixed, each, byte, older, host), Work(*alone[2 * number : 2 * number + 2]), wait)
     return found
 
 
-def _requests(runs: Runs, task: str) -> Iterator[tuple[Asked, float]]:
-    """Yield the requests of a task, each with the number of older configurations that its host compares with."""
+def _requests(runs: Runs, task: str) -> Iterator[tuple[Asked, float, int]]:
+    """Yield the requests of a task, each with the numbers of older configurations compared and of other hosts."""
     for run in runs.in_turn:
         older = defaultdict[int, float](float)
         for asked in run.asked:
@@ -212,7 +216,7 @@ def _requests(runs: Runs, task: str) -> Iterator[tuple[Asked, float]]:
                 older[asked.host] += asked.size
             # The first layer also loads kernels and sets up bitmaps.
             if asked.task == task and asked.depth > run.first:
-                yield asked, older[asked.host] if runs.directed and task == MERGE else 0.0
+                yield asked, older[asked.host] if runs.directed and task == MERGE else 0.0, run.hosts - 1
 
 
 def _least(rows: Sequence[Sequence[float]], took: Sequence[float]) -> list[float]:

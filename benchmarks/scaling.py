@@ -16,11 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.costs import THREADS, Costs, Run, Runs, fitted
+from benchmarks.costs import THREADS, Costs, Line, Run, Runs, fitted
 from benchmarks.prediction import Place, least_size, limit, run_seconds, speed_up
 from benchmarks.roles import CONTROL, Spent, Team, run_here
 from benchmarks.scaling_page import CORES, GIGABITS, HOSTS, LARGER, as_text, draw
@@ -36,13 +36,18 @@ _GAP = (
 
 @dataclass(frozen=True)
 class Space:
-    """A space as the arguments of `hakoiri run`. Hosts make the layers from the first of `farm` configurations on."""
+    """A space as the arguments of `hakoiri run`. Hosts make the layers from the first of `farm` configurations on.
+
+    `compressed` is the part of their bytes that compressed messages take, by the number of hosts. It was measured on
+    what a host finds for others in the largest layer.
+    """
 
     puzzle: str
     options: Mapping[str, object] = field(default_factory=dict)
     start: str = ""
     farm: int = 50_000
     directed: bool = False
+    compressed: Mapping[int, float] = field(default_factory=lambda: {1: 0.55})
 
     @property
     def arguments(self) -> list[str]:
@@ -51,10 +56,11 @@ class Space:
         return [self.puzzle, *options, *(["--from", self.start] if self.start else []), "--farm-from", str(self.farm)]
 
 
+_PANCAKES = {2: 0.92, 4: 0.83, 8: 0.76}
 SPACES = {
     "tiles 3x4": Space("tiles", {"rows": 3, "columns": 4}),
-    "pancakes 11": Space("pancakes", {"n": 11}),
-    "pancakes 12": Space("pancakes", {"n": 12}),
+    "pancakes 11": Space("pancakes", {"n": 11}, compressed=_PANCAKES),
+    "pancakes 12": Space("pancakes", {"n": 12}, compressed=_PANCAKES),
     "Hanoi, 15 discs": Space("hanoi", {"pegs": 4, "discs": 15}),
     "sliding blocks": Space("sliding", {"distinct": "all"}, _SLIDING),
     "Gap, full deck": Space("gap", {"ranks": 13}, _GAP, directed=True),
@@ -106,9 +112,12 @@ def measured(spaces: Mapping[str, Space]) -> dict[str, Measured]:
                 print(f"{name}, {count} hosts: {time.monotonic() - began:.0f} s", file=sys.stderr)
     costs = fitted(seen)
     return {
-        name: Measured(space, seen[name].threads.layers, _stored(threads[name]), costs[name])
+        name: Measured(
+            space, seen[name].threads.layers, _stored(threads[name]),
+            replace(costs[name], compressed=Line(space.compressed)),
+        )
         for name, space in spaces.items()
-    }
+    }  # fmt: skip
 
 
 def _stored(spent: Spent) -> float:

@@ -34,14 +34,14 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _fixed(spaces: Mapping[str, Any]) -> Iterator[str]:
     """Yield the table of the fixed costs of a run, of a layer, and of a host in a layer."""
-    hosts = ("a host: expand", "waiting", "merge", "waiting")
+    hosts = ("a host: expand", "and another host", "waiting", "merge", "and another host", "waiting")
     yield from _head("", "start s", "dealing ms", "coordinator ms", "and a host", "control Redis", "data Redis", *hosts)
     for name, space in spaces.items():
         costs, roles = space["costs"], space["costs"]["roles"]
         ms = [costs["dealing"], roles["coordinator"]["layer"], roles["coordinator"]["host"]]
         ms += [roles[role]["host"] for role in ("control", "data")]
         for phase in _phases(costs):
-            ms += [phase["threads"]["fixed"] + phase["main"]["fixed"], phase["waits"]]
+            ms += [phase["threads"]["fixed"] + phase["main"]["fixed"], phase["threads"]["host"], phase["waits"]]
         yield f"| {name} | {costs['start']:.2f} | {' | '.join(f'{1e3 * each:.1f}' for each in ms)} |"
 
 

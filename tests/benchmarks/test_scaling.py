@@ -21,7 +21,8 @@ LINK = 8_000_000 * 1538 / 1448
 #: A microsecond a configuration to expand and half of that to merge, a tenth of it by the main thread.
 COSTS = Costs(
     2e-6, 0.5, 0.01, {role: Share(0.001, 0.002, 1e-9 if role == "data" else 0.0) for role in ROLES},
-    Phase(Work(0.004, 1e-6, 1e-7), Work(0.001, 1e-7), 0.003), Phase(Work(0.004, 5e-7, 0.0, 1e-8), Work(0.001, 5e-8)),
+    Phase(Work(0.004, 1e-6, 1e-7, host=5e-4), Work(0.001, 1e-7), 0.003),
+    Phase(Work(0.004, 5e-7, 0.0, 1e-8), Work(0.001, 5e-8)),
     Line({1: 0.0, 2: 1.0, 4: 2.0}), Line({1: 1.0, 4: 1.25}), Line({1: 1.0, 2: 1.0, 4: 1.5}),
 )  # fmt: skip
 
@@ -29,8 +30,8 @@ COSTS = Costs(
 def test_a_layer_by_hand() -> None:
     """Four hosts of two cores expand 8 million configurations, send 16 million bytes, and merge 4 million."""
     place, step = Place(4, 2, LINK), Step(8 * MILLION, 4 * MILLION, 20 * MILLION)
-    fixed = 0.001 + 4 * 0.002 + 2 * (0.004 + 0.001) + 0.003
-    plain, packing = 1.1 * 1.5 * 16 / 4 / 0.88, 1.25 * 2 * 2.2 * 6.3e-3
+    fixed = 0.001 + 4 * 0.002 + 2 * (0.004 + 0.001) + 3 * 0.0005 + 0.003
+    plain, packing = 1.1 * 1.5 * 16 / 4 / 0.88, 1.25 * 2 * 2.2 * 4e-3
     threads, send, merge = 1.25 * 2 * (1.0 + 2.2 * 0.1) + packing, 0.55 * plain, 1.25 * 1 * (0.5 + 0.05) / 2
     expand = (threads + 0.25) / 2
     assert step_seconds(COSTS, place, step) == pytest.approx(fixed + expand / 4 + send + merge)
@@ -49,7 +50,7 @@ def test_a_layer_by_hand() -> None:
     )
     shared = threads + 0.25 + 2 * merge
     got = step_seconds(COSTS, Place(4, 1, LINK, shared=2), step)
-    assert got == pytest.approx(0.009 + 2 * 0.010 + 0.003 + 2 * shared + send / 4)
+    assert got == pytest.approx(0.009 + 2 * (0.010 + 0.0015) + 0.003 + 2 * shared + send / 4)
 
 
 def test_a_run_is_its_start_its_small_layers_and_those_of_hosts() -> None:
@@ -109,6 +110,7 @@ def requests(hosts: int, directed: bool) -> Iterator[Asked]:
             older = sum(each // hosts for each in LAYERS[1 : depth + 1]) if directed and task == MERGE else 0
             work, main = phase.threads, phase.main.fixed + phase.main.each * count
             cpu = main + work.fixed + work.each * count + work.byte * sent + work.older * older - 0.001
+            cpu += work.host * (hosts - 1)
             for host in range(hosts):
                 clock = main + (cpu - main) / THREADS + phase.waits
                 yield Asked(depth, task, host, count, sent, cpu, main, 0.001, clock)
@@ -142,7 +144,7 @@ def test_the_tables_have_all_that_was_predicted(tmp_path: Path) -> None:
     row = {"space": "toy", "hosts": 2, "mbit": 4, "took_s": 2.0}
     found = {"spaces": {"toy": toy()}, "test": [row]}
     lines = list(as_text(found))
-    assert "| toy | 0.50 | 10.0 | 1.0 | 2.0 | 2.0 | 2.0 | 5.0 | 3.0 | 5.0 | 0.0 |" in lines
+    assert "| toy | 0.50 | 10.0 | 1.0 | 2.0 | 2.0 | 2.0 | 5.0 | 0.5 | 3.0 | 5.0 | 0.0 | 0.0 |" in lines
     assert sum("Gbit/s" in line for line in lines) == 4 * len(GIGABITS)
     assert all(line.count("|") == len(HOSTS) + 2 for line in lines if "Gbit/s" in line)
     assert lines[-1] == "| toy | 2 | 4 | 2.0 |"
