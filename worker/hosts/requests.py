@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import msgpack
@@ -74,17 +74,17 @@ class HostRequest:
     fresh: list[int] = field(default_factory=list)
     slabs: int = 0
 
-    @property
+    @cached_property
     def cuts(self) -> Partition:
         """The ranges; `PayloadError` for bytes that cut no keys."""
         return _unpacked(self.partition, self.manifest["layout"])
 
-    @property
+    @cached_property
     def mine(self) -> frozenset[int]:
         """The ranges of the host that is asked."""
         return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
 
-    @property
+    @cached_property
     def others_in_turn(self) -> list[int]:
         """The ranges of others, one of each host after the other, beginning with that after the one that is asked.
 
@@ -97,7 +97,7 @@ class HostRequest:
             places[owner] += 1
         return [number for _, distance, number in sorted(order) if distance]
 
-    @property
+    @cached_property
     def copied(self) -> frozenset[int]:
         """The ranges of which it has a copy."""
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
