@@ -1,7 +1,7 @@
 """Codec of bitmaps of dense keys: for each word with keys, a mask of its non-zero bytes (bit b: byte b), then these.
 
-A 0 and a varint stand for that many words without keys. With three keys or more per word this takes about as many bytes
-as `storage.layers.codec`, and a third of the time, because no array of keys is made. Bit b of word w stands for the key
+A 0 and a varint stand for that many words without keys. With five keys or more per word this takes fewer bytes than
+`storage.layers.codec`, and less time, because no array of keys is made. Bit b of word w stands for the key
 ``base + 64 * w + b``; bases are multiples of 64.
 """
 

@@ -31,8 +31,8 @@ _BATCH = 1 << 17
 _WAITING = 4
 #: Bits listed at a time, approximately.
 _LISTED = 1 << 18
-#: Keys per word from which on words are coded as they are.
-_CROWDED = 3
+#: Keys per word from which on words are coded as they are (measured: docs/reports/measurements.md, dense keys).
+_CROWDED = 5
 
 #: Stores blocks of the range with the given number.
 Put = Callable[[int, Coded], None]
@@ -284,7 +284,7 @@ def code_window(number: int, window: Window, layout: Layout) -> Coded:
 
 
 def _as_bits(number: int, window: Window, layout: Layout) -> Coded | None:
-    """Code the keys of a window as bits, if that takes less time than as keys, and about as many bytes or fewer."""
+    """Code the keys of a window as bits, if that takes less time and fewer bytes than their differences."""
     base, words = window
     filled, count = fill_of(words)
     return code_bits(number, words, base, filled, layout) if count and count >= _CROWDED * filled else None
