@@ -8,7 +8,7 @@ again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +73,14 @@ class Census:
     def run(self) -> None:
         """Count until every component is measured. Commits along the way; raises as `explore` does."""
         hosted = self._at_hosts()
+        if hosted is None:
+            self._count(None)
+        else:
+            hosted.follow(partial(self._count, hosted))
+
+    def _count(self, hosted: "HostedSpace | None") -> None:
+        self._state = self._store.state
+        self._found = CensusFigures.of(self._state)
         if self._state.depth < 0:
             self._list(hosted)
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
