@@ -81,7 +81,7 @@ def found(directory: Path) -> tuple[Any, ...]:
 
 def at_home(directory: Path, hosts: NearHosts, options: dict[str, str]) -> tuple[Any, ...]:
     """All that is found without hosts."""
-    hosts._wanted = None
+    hosts._wanted, hosts.copies = None, 1
     other = started(directory.parent, **options)
     assert drive(other, Resources(), Control(), SilentObserver()).status == "complete"
     return found(other)
@@ -254,6 +254,12 @@ def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     assert drive(directory, replace(resources(), farm_from=1 << 20), Control(), SilentObserver()).status == "complete"
     assert not hosts.asked
+
+
+def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) -> None:
+    hosts._wanted, hosts.copies = None, 2
+    assert driven(started(tmp_path, **_OPTIONS)) == "complete"
+    assert hosts.asked["host-receive"] == len(NAMES)
 
 
 # Copies, and hosts that leave
