@@ -43,6 +43,10 @@ _COUNTED = ("configurations", "stored", "spilled", "sent", "received", "waited")
 _MOST_RANGES = 1 << 12
 
 
+class _LeavingError(Exception):
+    """A living host is to leave, so the pass under way begins anew without it."""
+
+
 class HostedSpace:
     """The space of `size` configurations that `keepers` keep, for the open store of `session`."""
 
@@ -83,7 +87,7 @@ class HostedSpace:
         return cls(session, keepers, size)
 
     def follow(self, work: Callable[[], None]) -> None:
-        """Do `work`, once more from the last commit on whenever hosts take over from one that is away."""
+        """Do `work`, once more from the last commit on whenever hosts take over from one that is away or leaves."""
         if self._keepers.pool.copies > 1:
             self._moving.begin_copies()
         while True:
@@ -93,6 +97,8 @@ class HostedSpace:
             except HostGoneError as gone:
                 self._store.discard_staged()
                 self._moving.take_over(gone.host)
+            except _LeavingError:
+                self._store.discard_staged()
 
     def _settle(self) -> None:
         """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
@@ -158,6 +164,8 @@ class HostedSpace:
                 done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
                 self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
                 self._session.control.check()
+                if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts} & told.keys():
+                    raise _LeavingError
             return told
 
         return self._keepers.pool.insist(headline, work, lambda: self._rounds)

@@ -68,7 +68,9 @@ class RangeMover:
         range_map = self._keepers.range_map
         # One that only was to join is forgotten.
         if host in range_map.hosts:
-            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))} from their copies")
+            # A space that is being listed has no copies yet.
+            copies = " from their copies" if self._store.state.depth >= 0 else ""
+            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
             after = range_map.moved(range_map.from_host(host)).without(host)
             self._record(replace(after, left=[*after.left, host]))
 

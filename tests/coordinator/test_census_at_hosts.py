@@ -414,7 +414,7 @@ def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_
 
 
 @pytest.mark.parametrize("copies", [1, 2])
-@pytest.mark.parametrize("task", ["host-take", "host-list"])
+@pytest.mark.parametrize("task", ["host-take", "host-list", "host-join", "host-edges", "host-number"])
 def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
     task: str, copies: int, tmp_path: Path, hosts: NearHosts
 ) -> None:

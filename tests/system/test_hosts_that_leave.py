@@ -193,3 +193,15 @@ def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_comple
     hakoiri.ask("collect", run, env=env)
     assert not [part for number in range(3) for part in hosts.store(number).glob("run-*")]
     assert hakoiri.ask("verify", run)["faults"] == []
+
+
+@pytest.mark.slow
+def test_a_census_under_way_goes_on_without_a_host_that_leaves(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    arguments, before = hosts.arguments("--json"), partial(stand_still_at_hosts, "depth", 0)
+    running = hakoiri.start("run", *SPACE, *arguments, before=before)
+    running.stands_still()
+    _, finished = drained_by(hakoiri, hosts, hosts.name(0), running)
+    assert (finished.code, len(keepers(hakoiri))) == (0, 2), finished
+    assert not list(hosts.store(0).glob("run-*"))
+    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
+    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []
