@@ -41,7 +41,7 @@ class HostGoneError(WorkerError):
     """A host has been away for long, and others have copies of what it keeps."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"host {host} is away")
+        super().__init__(f"host {host} is away", Hint("drain", host))
         self.host = host
 
 

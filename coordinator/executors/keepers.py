@@ -121,7 +121,8 @@ class Keepers:
     def away(self, hosts: Collection[str]) -> ElsewhereError:
         """Return the error that these hosts do not answer, with what to do."""
         run = self._store.directory.name
-        lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else []
+        drained = [Hint("drain", host) for host in sorted(hosts)]
+        lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else drained
         text = f"{', '.join(sorted(hosts))} do not answer, and keep layers of run {run}"
         return ElsewhereError(text, Hint("host", "DIR"), *lost)
 

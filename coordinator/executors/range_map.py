@@ -25,7 +25,8 @@ class RangeMap:
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
     copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
     reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
-    more, but were away when they were to drop what they had.
+    more, but were away when they were to drop what they had. With `neighbours` the ranges of a host follow those of the
+    host before it. Then the next host has their copies and takes over, from the last one the host before it.
     """
 
     hosts: list[str]
@@ -36,6 +37,7 @@ class RangeMap:
     settled: bool = True
     left: list[str] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
+    neighbours: bool = False
 
     def copy_of(self, number: int) -> int:
         """Return the host with the whole copy of a range, or -1."""
@@ -70,6 +72,8 @@ class RangeMap:
             raise WorkerError(
                 f"host {host} is the only host of the run, so its ranges cannot move", Hint("host", "DIR")
             )
+        if self.neighbours:
+            others = [self._next_to(place)]
         load, targets = Counter(self.owners), [NOBODY] * len(self.owners)
         for number in self.owned(host):
             target = self.copy_of(number)
@@ -167,9 +171,16 @@ class RangeMap:
             return self
         pairs = zip(self.owners, self.copies, strict=True)
         known = [NOBODY if copy == owner else copy for owner, copy in pairs]
-        copies = copies_of(self.owners, len(self.hosts), known)
-        due = {*self.due, *(number for number, copy in enumerate(known) if copy == NOBODY)}
+        if self.neighbours:
+            copies = [self._next_to(owner) for owner in self.owners]
+        else:
+            copies = copies_of(self.owners, len(self.hosts), known)
+        due = {*self.due, *(number for number, copy in enumerate(copies) if copy != known[number])}
         return replace(self, copies=copies, due=sorted(due) if len(self.hosts) > 1 else [])
+
+    def _next_to(self, place: int) -> int:
+        """Return the neighbour that takes over from the host at `place`, or -1 if there is no other host."""
+        return place + 1 if place + 1 < len(self.hosts) else place - 1
 
 
 def spread(values: Sequence[_Value], pieces: Sequence[int]) -> list[_Value]:

@@ -8,7 +8,7 @@ again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +73,14 @@ class Census:
     def run(self) -> None:
         """Count until every component is measured. Commits along the way; raises as `explore` does."""
         hosted = self._at_hosts()
+        if hosted is None:
+            self._count(None)
+        else:
+            hosted.follow(partial(self._count, hosted))
+
+    def _count(self, hosted: "HostedSpace | None") -> None:
+        self._state = self._store.state
+        self._found = CensusFigures.of(self._state)
         if self._state.depth < 0:
             self._list(hosted)
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
@@ -89,7 +97,7 @@ class Census:
     def _at_hosts(self) -> "HostedSpace | None":
         """Return the space at the hosts that keep it, or are to keep it; ``None`` if this process does all."""
         pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.read_partial() is not None
-        if not self._store.keepers() and (begun or pool is None or not pool.is_requested):
+        if not self._store.keepers() and (begun or pool is None or not (pool.is_requested or pool.copies > 1)):
             return None
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.spaces.hosted import HostedSpace

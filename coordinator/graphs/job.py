@@ -26,7 +26,6 @@ class CensusJob(Job):
     """A census of all configurations of a puzzle."""
 
     has_graph = True
-    movable = False
     kernels = (load_search_kernels, load_graph_kernels)
     figures = CensusFigures
     check_class = CensusVerifier

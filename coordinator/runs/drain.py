@@ -7,7 +7,6 @@ from pathlib import Path
 from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.runs.catalogue import base_of
-from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.errors import Hint
@@ -43,9 +42,8 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
     """Return when a host that has been left out keeps nothing of a run.
 
     A run that is being made sees to it between two layers. Raises `StopRun`, `RunError` where the host is away and
-    others have no copies, and where the ranges cannot move, Redis and storage errors.
+    others have no copies, Redis and storage errors.
     """
-    _require_movable(directory, host)
     told = False
     while host in _keepers(directory):
         control.check()
@@ -61,19 +59,10 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
             time.sleep(_PAUSE_SECONDS)
 
 
-def _require_movable(directory: Path, host: str) -> None:
-    with Ledger(directory) as ledger:
-        if host in ledger.keepers() and not kind_of(kind := ledger.manifest.kind).movable:
-            raise RunError(
-                f"run {directory.name} is a {kind}, whose ranges cannot move from host {host} to others",
-                Hint("collect", directory.name),
-            )
-
-
 def _drain(store: RunStore, host: str, redis: str, control: Control, observer: Observer) -> None:
     keepers = open_keepers(store, redis, control, observer)
     moving = RangeMover(store, keepers, observer.note)
-    living = keepers.pool.living().keys()
+    living, status = keepers.pool.living().keys(), store.state.status
     if away := sorted({*keepers.range_map.hosts} - {host} - living):
         raise keepers.away(away)
     if host in living:
@@ -85,6 +74,8 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     else:
         text = f"host {host} does not answer, and no other host has copies of its ranges of run {store.directory.name}"
         raise RunError(text, Hint("host", "DIR"))
+    if store.state.status != status:
+        observer.note(f"run {store.directory.name}: {store.state.reason}", *store.state.hints)
 
 
 def _keepers(directory: Path) -> list[str]:

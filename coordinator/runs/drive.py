@@ -116,8 +116,6 @@ def _require_hosts(job: Job, resources: Resources) -> None:
             "hosts can keep explorations, censuses, and goal distances by backward moves, but not this run",
             Hint("leave out", "hosts"),
         )
-    if copies and not job.movable:
-        raise PuzzleError(f"hosts keep no copies of a {job.store.manifest.kind}", Hint("give", "copies", "1"))
     if resources.redis is None:
         raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
 

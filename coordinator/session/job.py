@@ -68,8 +68,6 @@ class Job(ABC):
     has_graph: ClassVar[bool] = False
     #: One plan is one run: creating it again resumes it, with new limits.
     named_by_plan: ClassVar[bool] = False
-    #: The ranges that hosts keep of it can move from host to host, and have copies.
-    movable: ClassVar[bool] = True
     #: The noun for its rows, in the plural; empty if it has layers.
     row_noun: ClassVar[str] = ""
     #: Load the kernels that the work needs, so that none is compiled after its clock has started.

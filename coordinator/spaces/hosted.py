@@ -4,6 +4,7 @@ The ranges of a host are neighbours, and have whole slabs of labels. So a host i
 joined by itself has numbers from its first place on, and only edges between these come here.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostPool
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.range_map import RangeMap
@@ -19,6 +20,7 @@ from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.joining import require_places
 from hakoiri.coordinator.spaces.listing import listed_in_order
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, key_at
 from hakoiri.storage.layers.digest import digest_text, lanes_in, sum_lanes
@@ -41,16 +43,19 @@ _COUNTED = ("configurations", "stored", "spilled", "sent", "received", "waited")
 _MOST_RANGES = 1 << 12
 
 
+class _LeavingError(Exception):
+    """A living host is to leave, so the pass under way begins anew without it."""
+
+
 class HostedSpace:
     """The space of `size` configurations that `keepers` keep, for the open store of `session`."""
 
     def __init__(self, session: Session, keepers: Keepers, size: int) -> None:
         self._session, self._store, self._keepers, self.size = session, session.store, keepers, size
         self._slabs, self._rounds = even_slabs(size, len(keepers.range_map.owners)), 0
+        self._moving = RangeMover(session.store, keepers, session.observer.note)
         #: The seconds of each host in the passes of this session, and its threads.
-        self._seconds, self._threads = (dict.fromkeys(keepers.range_map.hosts, each) for each in (0.0, 0))
-        kept = KeptBlocks(keepers, session.store.layout, waits=True)
-        session.store.elsewhere = lambda: kept
+        self._seconds, self._threads = defaultdict[str, float](float), dict[str, int]()
 
     @classmethod
     def begun(cls, session: Session, size: int) -> "HostedSpace":
@@ -81,13 +86,36 @@ class HostedSpace:
         session.observer.note(f"the space is kept by {', '.join(keepers.range_map.hosts)}")
         return cls(session, keepers, size)
 
+    def follow(self, work: Callable[[], None]) -> None:
+        """Do `work`, once more from the last commit on whenever hosts take over from one that is away or leaves."""
+        if self._keepers.pool.copies > 1:
+            self._moving.begin_copies()
+        while True:
+            try:
+                self._settle()
+                return work()
+            except HostGoneError as gone:
+                self._store.discard_staged()
+                self._moving.take_over(gone.host)
+            except _LeavingError:
+                self._store.discard_staged()
+
+    def _settle(self) -> None:
+        """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
+        self._moving.settle()
+        self._moving.let_leave()
+        # What was read before may have been that of other hosts.
+        kept = KeptBlocks(self._keepers, self._store.layout, waits=True)
+        self._store.elsewhere = lambda: kept
+
     def list_all(self) -> LayerRecord:
-        """Have hosts list the space; return its record."""
+        """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""
         told = self._pass("host-list", "listing configurations")
         lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
         goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
         if (size := sum(answer.size for answer in told.values())) != self.size:
             raise ContradictionError(f"the space has {self.size:,} configurations, but {size:,} at its hosts")
+        self._moving.copy_layer(0)
         for host, answer in told.items():
             self._count(host, configurations=answer.size, stored=answer.stored)
         self._session.work_log.add_layer("hosts", size)
@@ -99,10 +127,11 @@ class HostedSpace:
 
         The caller commits that the numbers of roots are not needed any more.
         """
+        self._settle()
         told = self._pass("host-join", "joining configurations")
         if any(answer.stray for answer in told.values()):
             report_wrong_moves(self._session)
-        seconds = self._seconds
+        seconds = {host: self._seconds[host] for host in told}
         self._session.work_log.add_expansion(0, seconds)
         for host, answer in told.items():
             self._count(host, spilled=answer.spilled, waited=max(seconds.values()) - seconds[host])
@@ -135,6 +164,8 @@ class HostedSpace:
                 done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
                 self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
                 self._session.control.check()
+                if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts} & told.keys():
+                    raise _LeavingError
             return told
 
         return self._keepers.pool.insist(headline, work, lambda: self._rounds)
@@ -208,6 +239,6 @@ def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, a
     partition = Partition(puzzle.layout, tuple(firsts[slabs::slabs]))
     hosts = hosts[: partition.ranges]
     owners = [number * len(hosts) // partition.ranges for number in range(partition.ranges)]
-    keepers = Keepers(session.store, pool, RangeMap(hosts, partition.packed, owners, left=left))
+    keepers = Keepers(session.store, pool, RangeMap(hosts, partition.packed, owners, left=left, neighbours=True))
     keepers.ask("host-take", 0)
     return keepers

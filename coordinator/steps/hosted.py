@@ -157,15 +157,8 @@ class HostedStep:
 
     def _let_come_and_go(self) -> None:
         """Move ranges away from hosts that are to leave, and to new ones where that pays, or copies are missing."""
-        pool, range_map = self._keepers.pool, self._keepers.range_map
-        if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
-            self._moving.let_go(back)
-        leaving, joining = pool.changes(range_map.hosts)
-        for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
-            if joining or len(self._keepers.range_map.hosts) > 1:
-                self._moving.drain(host, joining)
-        joining = [host for host in joining if host not in self._keepers.range_map.hosts]
-        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in range_map.copies):
+        copies, joining = self._keepers.range_map.copies, self._moving.let_leave()
+        if joining and (self._seconds > _LEAST_SECONDS or NOBODY in copies):
             self._balancing.cut_for(len(self._keepers.range_map.hosts) + len(joining))
             self._moving.admit(joining)
 

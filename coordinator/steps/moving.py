@@ -13,13 +13,13 @@ from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
-from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord
-from hakoiri.storage.names import HOSTS_KEY, META, ROUND_KEY
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, State
+from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, ROUND_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostSent, read_answer
 from hakoiri.worker.layers.partition import Partition
@@ -42,6 +42,9 @@ class RangeMover:
         """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
         range_map = self._keepers.range_map
         if not range_map.settled:
+            if self._store.state.depth < 0:
+                # What hosts have begun by themselves is that of other ranges.
+                self._keepers.pool.insist("dealing out", partial(self._keepers.ask, "host-take", 0))
             for first, last in self._batches():
                 self._place(first, last)
         if range_map.due:
@@ -65,9 +68,22 @@ class RangeMover:
         range_map = self._keepers.range_map
         # One that only was to join is forgotten.
         if host in range_map.hosts:
-            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))} from their copies")
+            # A space that is being listed has no copies yet.
+            copies = " from their copies" if self._store.state.depth >= 0 else ""
+            self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
             after = range_map.moved(range_map.from_host(host)).without(host)
             self._record(replace(after, left=[*after.left, host]))
+
+    def let_leave(self) -> list[str]:
+        """Move ranges away from living hosts that are to leave; return those that may join the run."""
+        pool, range_map = self._keepers.pool, self._keepers.range_map
+        if range_map.left and (back := sorted({*range_map.left} & pool.living().keys())):
+            self.let_go(back)
+        leaving, joining = pool.changes(range_map.hosts)
+        for host in sorted(leaving & {*range_map.hosts} & pool.living().keys()):
+            if joining or len(self._keepers.range_map.hosts) > 1:
+                self.drain(host, joining)
+        return [host for host in joining if host not in self._keepers.range_map.hosts]
 
     def admit(self, hosts: Sequence[str]) -> None:
         """Have more hosts take part, with as many ranges as others."""
@@ -122,7 +138,7 @@ class RangeMover:
         """Move the ranges of a host to the other hosts of the run, or to `others` if it has none, and let it go."""
         range_map = self._keepers.range_map
         if range_map.hosts == [host]:
-            range_map = range_map.joined_by(others)
+            range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
         self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
         sent = [NOBODY if range_map.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
@@ -160,10 +176,15 @@ class RangeMover:
         self.settle()
 
     def _record(self, range_map: RangeMap) -> None:
-        """Record it; a layer under way is begun anew."""
+        """Record it; a layer under way is begun anew, and if ranges move, so are the labels of a whole space."""
+        state = self._store.state
         self._store.stage_record(META, HOSTS_KEY, asdict(range_map))
         self._store.erase(META, ROUND_KEY)
-        self._store.commit(self._store.state)
+        if not range_map.settled:
+            # IMPORTANT: in one commit, or roots that hosts are about to forget would be numbered.
+            self._store.erase(META, NUMBERS_KEY)
+            state = _without_labels(state, self._store.directory.name)
+        self._store.commit(state)
         self._keepers.range_map = range_map
 
     def _batches(self) -> Iterator[tuple[Depth, Depth]]:
@@ -225,6 +246,18 @@ def _require_same(record: LayerRecord, size: int, digest: str) -> None:
             f"layer {record.depth} has {record.size:,} configurations and digest {record.digest}, but "
             f"{size:,} and {digest} at its hosts"
         )
+
+
+def _without_labels(state: State, run: str) -> State:
+    """Return the state of a run whose labels are void, if it has labels; one that was complete can be resumed."""
+    if state.figures.get("components") is None:
+        return state
+    void = replace(state, figures={**state.figures, "components": None, "exhausted": False}, digest="")
+    if state.status != "complete":
+        return void
+    return void.become(
+        "interrupted", "ranges have moved, so its components are to be found again", (Hint("resume", run),)
+    )
 
 
 def _named(first: Depth, last: Depth) -> str:

@@ -13,7 +13,7 @@ import lmdb
 import pytest
 
 from hakoiri.api import Run
-from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun
+from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.runs.collect import collect_run
@@ -27,15 +27,14 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
-from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from tests.support.near_hosts import NAMES, NearHosts
-from tests.support.refusals import refused
+from tests.support.near_hosts import NAMES, Killed, NearHosts, range_map_of
 from tests.support.runs import Notes, small_slabs
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
@@ -82,7 +81,7 @@ def found(directory: Path) -> tuple[Any, ...]:
 
 def at_home(directory: Path, hosts: NearHosts, options: dict[str, str]) -> tuple[Any, ...]:
     """All that is found without hosts."""
-    hosts._wanted = None
+    hosts._wanted, hosts.copies = None, 1
     other = started(directory.parent, **options)
     assert drive(other, Resources(), Control(), SilentObserver()).status == "complete"
     return found(other)
@@ -257,16 +256,190 @@ def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
     assert not hosts.asked
 
 
-def test_a_census_has_no_copies_at_hosts(tmp_path: Path, hosts: NearHosts) -> None:
-    several = replace(resources(), copies=2, hosts=3, redis="redis://nowhere")
-    with pytest.raises(PuzzleError, match="hosts keep no copies of a census"):
-        drive(started(tmp_path, **_OPTIONS), several, Control(), SilentObserver())
+def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) -> None:
+    hosts._wanted, hosts.copies = None, 2
+    assert driven(started(tmp_path, **_OPTIONS)) == "complete"
+    assert hosts.asked["host-receive"] == len(NAMES)
 
 
-def test_the_ranges_of_a_census_cannot_move(tmp_path: Path, hosts: NearHosts) -> None:
+# Copies, and hosts that leave
+
+
+class Disks:
+    """Loses hosts and their disks, each when any host has answered so many requests of some name."""
+
+    def __init__(self, hosts: NearHosts, *losses: tuple[str, str, int]) -> None:
+        self._hosts, self._losses = hosts, list(losses)
+
+    def __call__(self, task: str, host: str, request: HostRequest) -> None:
+        for loss in self._losses:
+            lost, at, number = loss
+            if task == at and self._hosts.asked[task] >= number:
+                self._losses.remove(loss)
+                self._hosts.lose(lost)
+                raise HostLostError(f"{lost} is lost")
+
+
+@pytest.fixture
+def copying(hosts: NearHosts) -> NearHosts:
+    """Hosts of which two keep each range."""
+    hosts.copies = 2
+    return hosts
+
+
+def assert_whole(directory: Path) -> None:
+    """A verification of everything, copies included, finds no fault."""
+    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+    assert (report.ok, report.faults) == (True, [])
+
+
+def losses() -> Iterator[Any]:
+    """Each host is lost at each request of a census: while it is listed, copied, labelled, and measured."""
+    tasks = [(task, 1) for task in (*_TASKS[1:], "host-send", "host-receive", "host-index", "host-labels")]
+    for (task, count), lost in product([*tasks, ("host-labels", 4), ("host-give", 3)], NAMES):
+        yield pytest.param((lost, task, count), id=f"{lost}-{task}-{count}")
+
+
+@pytest.mark.parametrize("loss", [*losses()])
+def test_a_lost_disk_costs_a_census_no_configuration(
+    loss: tuple[str, str, int], tmp_path: Path, copying: NearHosts
+) -> None:
+    directory, notes = started(tmp_path, **_OPTIONS), Notes()
+    copying.then = Disks(copying, loss)
+    assert driven(directory, notes=notes) == "complete"
+    assert copying.gone == {loss[0]}
+    assert [text for text in notes.texts if "take over its" in text]
+    assert range_map_of(directory, copying).owners == sorted(range_map_of(directory, copying).owners)
+    assert_whole(directory)
+    assert_as_at_home(directory, copying, _OPTIONS)
+
+
+@pytest.mark.parametrize("order", [("a", "c"), ("b", "a"), ("c", "b")])
+@pytest.mark.parametrize("tasks", [("host-join", "host-number"), ("host-edges", "host-labels")])
+def test_one_host_is_enough(order: tuple[str, str], tasks: tuple[str, str], tmp_path: Path, copying: NearHosts) -> None:
+    directory = started(tmp_path, **_OPTIONS)
+    copying.then = Disks(copying, *((host, task, 1) for host, task in zip(order, tasks, strict=True)))
+    assert driven(directory) == "complete"
+    assert copying.gone == {*order}
+    assert_as_at_home(directory, copying, _OPTIONS)
+
+
+@pytest.mark.parametrize("lost", NAMES)
+def test_a_census_is_labelled_anew_without_a_host_that_is_lost_later(
+    lost: str, tmp_path: Path, copying: NearHosts
+) -> None:
+    directory, notes = started(tmp_path, **_OPTIONS), Notes()
+    assert driven(directory) == "complete"
+    assert_whole(directory)
+    known = found(directory)
+    copying.lose(lost)
+    with closing(Run(open_store(directory))) as run:
+        keys = run.store.layer(0)
+        with pytest.raises(ElsewhereError, match=f"{lost} do not answer") as missed:
+            [run.component_of(key) for key in ints(keys[::50])]
+    assert Hint("drain", lost) in missed.value.hints
+    with pytest.raises(ElsewhereError, match=f"{lost} do not answer"):
+        verify_directory(directory, False, Resources(), Control(), SilentObserver())
+    drain_run(directory, lost, "", Control(), notes)
+    assert notes.texts[-1] == f"run {directory.name}: ranges have moved, so its components are to be found again"
+    assert notes.hints[-1] == (Hint("resume", directory.name),)
+    with RunStore(directory) as store:
+        assert (store.state.status, store.keepers()) == ("interrupted", [name for name in NAMES if name != lost])
+    assert_whole(directory)
+    measured = copying.asked["host-give"]
+    assert driven(directory) == "complete"
+    assert found(directory) == known
+    # All components have their records still.
+    assert copying.asked["host-give"] - measured < measured
+    assert_whole(directory)
+    assert_as_at_home(directory, copying, _OPTIONS)
+
+
+@pytest.mark.parametrize("task", ["host-take", "host-list", "host-send", "host-receive", "host-join", "host-labels"])
+def test_a_census_whose_coordinator_is_killed_has_copies(task: str, tmp_path: Path, copying: NearHosts) -> None:
+    """It is killed again when others take over for a host, which is lost after the first time."""
+    directory = started(tmp_path, **_OPTIONS)
+
+    def killed_at(*tasks: str) -> None:
+        def kill(asked: str, host: str, request: HostRequest) -> None:
+            if asked in tasks:
+                raise Killed
+
+        copying.then = kill
+        with pytest.raises(Killed):
+            driven(directory)
+
+    killed_at(task)
+    if task == "host-take":
+        copying.then = lambda *_: None
+        assert driven(directory) == "complete"
+    else:
+        copying.lose("b")
+        killed_at("host-take" if task in ("host-list", "host-send", "host-receive") else "host-settle")
+        copying.then = lambda *_: None
+        assert driven(directory) == "complete"
+    range_map = range_map_of(directory, copying)
+    assert (range_map.due, range_map.settled) == ([], True)
+    assert range_map.dispensable() == {*range_map.hosts}
+    assert_whole(directory)
+    assert_as_at_home(directory, copying, _OPTIONS)
+
+
+@pytest.mark.parametrize("task", ["host-send", "host-receive", "host-settle"])
+def test_a_restarted_host_loses_nothing_of_a_census_with_copies(task: str, tmp_path: Path, copying: NearHosts) -> None:
+    directory, restarts = started(tmp_path, **_OPTIONS), Losses(copying, task, stops=False)
+    disks = Disks(copying, ("b", "host-join", 1))
+
+    def then(*told: Any) -> None:
+        disks(*told)
+        restarts(*told)
+
+    copying.then = then
+    assert driven(directory) == "complete"
+    assert {*restarts.lost} >= {"a", "c"}
+    assert_as_at_home(directory, copying, _OPTIONS)
+
+
+@pytest.mark.parametrize("task", ["host-list", "host-join", "host-number"])
+def test_a_census_without_copies_gets_them_with_its_next_session(task: str, tmp_path: Path, hosts: NearHosts) -> None:
+    directory, hosts.then = started(tmp_path, **_OPTIONS), Losses(hosts, task, stops=True)
+    assert driven(directory, 1) == "interrupted"
+    hosts.copies = 2
+    hosts.then = Disks(hosts, ("a", "host-hand", 1))
+    # It is numbered already where that was all that was left.
+    assert driven(directory, 1) == "complete"
+    assert_whole(directory)
+    assert range_map_of(directory, hosts).dispensable() == {*range_map_of(directory, hosts).hosts}
+    assert_as_at_home(directory, hosts, _OPTIONS)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("task", ["host-take", "host-list", "host-join", "host-edges", "host-number"])
+def test_a_host_that_is_to_leave_keeps_nothing_of_a_census(
+    task: str, copies: int, tmp_path: Path, hosts: NearHosts
+) -> None:
+    directory, hosts.copies = started(tmp_path, **_OPTIONS), copies
+
+    def leave(asked: str, host: str, request: HostRequest) -> None:
+        if asked == task:
+            hosts.leaving = {"b"}
+
+    hosts.then = leave
+    assert driven(directory) == "complete"
+    assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["a", "c"]
+    hosts.then = lambda *_: None
+    for host in ("c", "a"):
+        drain_run(directory, host, "", Control(), SilentObserver())
+        assert driven(directory) == "complete"
+    assert_as_at_home(directory, hosts, _OPTIONS)
+
+
+@pytest.mark.parametrize("host", NAMES)
+def test_the_ranges_of_a_census_without_copies_move_to_neighbours(host: str, tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
     assert driven(directory) == "complete"
-    with refused(RunError, "is a census, whose ranges cannot move from host b", Hint("collect", directory.name)):
-        drain_run(directory, "b", "", Control(), SilentObserver())
+    drain_run(directory, host, "", Control(), SilentObserver())
+    assert not list(tmp_path.glob(f"hosts/{host}/run-*"))
+    assert driven(directory) == "complete"
+    assert_whole(directory)
     assert_as_at_home(directory, hosts, _OPTIONS)
-    drain_run(directory, "b", "", Control(), SilentObserver())

@@ -1,6 +1,7 @@
 """Runs of which two hosts keep each range, and hosts that leave: every layer is that of a plain search."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -400,6 +401,38 @@ def test_whoever_leaves_each_range_has_an_owner_and_a_copy(
         # Whoever has the copy takes over, however much that host keeps already.
         assert copied or max(counts) - min(counts) <= 1
         range_map = RangeMap(after.hosts, b"", after.owners, after.copies)
+
+
+@given(st.integers(2, 7), st.integers(1, 5), st.booleans(), st.data())
+def test_neighbours_take_over_from_neighbours(count: int, each: int, copied: bool, data: st.DataObject) -> None:
+    """The copies that are there stay, and others become due."""
+    names, owners = [f"host-{number}" for number in range(count)], [n // each for n in range(count * each)]
+    range_map = RangeMap(names, b"", owners, neighbours=True)
+    if copied:
+        range_map = range_map.copied()
+        assert range_map.due == [*range(len(owners))]
+        range_map = replace(range_map, due=[])
+    while len(range_map.hosts) > 1:
+        before = {n: range_map.hosts[copy] for n, copy in enumerate(range_map.copies)}
+        host = data.draw(st.sampled_from(range_map.hosts))
+        place, last = range_map.hosts.index(host), len(range_map.hosts) - 1
+        heir = range_map.hosts[place + 1 if place < last else place - 1]
+        assert not copied or {before[n] for n in range_map.owned(host)} == {heir}
+        mine, theirs = range_map.owned(host), range_map.owned(heir)
+        range_map = range_map.moved(range_map.from_host(host)).without(host)
+        assert range_map.owned(heir) == sorted([*mine, *theirs])
+        assert range_map.owners == sorted(range_map.owners)
+        for number, copy in enumerate(range_map.copies):
+            owner, alone = range_map.owners[number], len(range_map.hosts) == 1
+            assert copy == (NOBODY if alone else owner + 1 if owner < last - 1 else owner - 1)
+            assert alone or (number in range_map.due) == (before[number] != range_map.hosts[copy])
+        range_map = replace(range_map, due=[])
+
+
+def test_the_only_host_of_neighbours_leaves_all_to_one() -> None:
+    alone = RangeMap(["a"], b"", [0, 0], [NOBODY, NOBODY], neighbours=True)
+    joined = alone.joined_by(["b"])
+    assert joined.moved(joined.from_host("a")).without("a").owners == [0, 0]
 
 
 @given(st.integers(2, 9), st.integers(1, 40))

@@ -20,7 +20,7 @@ from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.executors.range_map import RangeMap
-from hakoiri.coordinator.runs import collect, verify
+from hakoiri.coordinator.runs import collect, drain, verify
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -65,7 +65,12 @@ class NearHosts(HostPool):
 
     def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
         """The same for another session."""
-        self.puzzle, self._observer, self._near = puzzle, observer, self._near + 1
+        self.puzzle, self._observer = puzzle, observer
+        return self.anew()
+
+    def anew(self) -> "NearHosts":
+        """The same for other messages than before."""
+        self._near += 1
         return self
 
     def choose(self, again: bool = False) -> list[str]:
@@ -180,8 +185,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         # No range moves because the machine is busy.
         monkeypatch.setattr(balancing, "_MOVE_SECONDS", 1e9)
         monkeypatch.setattr(driving, "open_context", with_hosts)
-        for module in (collect, opening, verify):
-            monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found))
+        for module in (collect, drain, opening, verify):
+            monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found.anew()))
         yield found
 
 

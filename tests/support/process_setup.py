@@ -110,12 +110,17 @@ def stand_still_after_round(depth: int, number: int) -> None:
 
 
 def stand_still_after_layer(depth: int) -> None:
-    """Stop as SIGSTOP does when layer `depth` is committed, also where hosts keep it: `Ledger` stays as it is."""
-    commit, left = Session.commit, [depth]
+    """Stop as SIGSTOP does when layer `depth` is committed, also where hosts keep it."""
+    stand_still_at_hosts("depth", depth)
+
+
+def stand_still_at_hosts(figure: str, least: int) -> None:
+    """Stop as SIGSTOP does when a figure of so much, or a ``depth``, is committed: `Ledger` stays as it is."""
+    commit, left = Session.commit, [least]
 
     def commit_and_stand_still(session: Session, state: State) -> State:
         committed = commit(session, state)
-        if left and committed.depth >= left[0]:
+        if left and int({"depth": committed.depth, **committed.figures}.get(figure) or 0) >= left[0]:
             left.clear()
             os.kill(os.getpid(), signal.SIGSTOP)
         return committed

@@ -5,19 +5,26 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 import redis
 
+from hakoiri.api import open_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.worker.transport.connection import living_hosts
 from hakoiri.worker.transport.names import DRAINING
 from tests.support.commands import Finished, Hakoiri, Running, wait_until
+from tests.support.process_setup import stand_still_at_hosts
 from tests.support.servers import RedisServer
 from tests.system.test_hosts_that_keep import AFTER_LAYER, TILES, Hosts, assert_as_by_threads, standing, stopped
 
 pytestmark = pytest.mark.timeout(300)
+#: A census of 2,633 components. Its labels are three slabs, so that each of three hosts has a range.
+SPACE = ("sliding", "--from", "mas-puzzle", "--whole", "--diameters", "below=1000")
 
 
 @pytest.fixture
@@ -122,3 +129,79 @@ def test_the_disk_of_a_host_that_lost_its_part_is_told_with_what_to_do(hakoiri: 
     hakoiri.here("drain", lost, "--redis", hosts.url)
     hakoiri.here("resume", run, "--redis", hosts.url)
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
+
+
+def lost(hosts: Hosts, number: int) -> str:
+    """End a host, and lose its disk; return its name when it is no more said to live."""
+    name = hosts.name(number)
+    hosts.started[number].supervisor.end()
+    shutil.rmtree(hosts.store(number))
+    await_absence(hosts, name)
+    return name
+
+
+@pytest.mark.parametrize(
+    ("figure", "least", "number"),
+    [
+        pytest.param("configurations", 1, 0, marks=pytest.mark.slow),
+        pytest.param("depth", 0, 1, marks=pytest.mark.slow),
+        pytest.param("components", 1, 2, marks=pytest.mark.slow),
+        ("components_done", 300, 1),
+    ],
+)
+def test_a_lost_disk_costs_a_census_with_copies_no_configuration(
+    figure: str, least: int, number: int, hakoiri: Hakoiri, hosts: Hosts
+) -> None:
+    """Before it is listed, when it is copied, when it is labelled, and in the midst of its measures."""
+    arguments, before = hosts.arguments("--copies", "2", "--json"), partial(stand_still_at_hosts, figure, least)
+    running = hakoiri.start("run", *SPACE, *arguments, before=before)
+    running.stands_still()
+    assert len(keepers(hakoiri)) == 3
+    _, finished = drained_by(hakoiri, hosts, lost(hosts, number), running)
+    assert finished.code == 0, finished
+    assert len(keepers(hakoiri)) == 2
+    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
+    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []
+
+
+def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_complete(
+    hakoiri: Hakoiri, hosts: Hosts
+) -> None:
+    env = {"HAKOIRI_REDIS": hosts.url}
+    found = hakoiri.ask("run", *SPACE, *hosts.arguments("--copies", "2"))
+    run, alone = found["run"], hakoiri.ask("run", *SPACE)
+    assert found["digest"] == alone["digest"]
+    with open_run(alone["run"], hakoiri.data, Resources()) as opened:
+        least = opened.puzzle.render(ints(opened.configurations()[0])[0])
+    known = hakoiri.ask("path", run, "--to", least, env=env)
+    # The first of them by name has the first range.
+    name = lost(hosts, min(range(3), key=hosts.name))
+    assert hakoiri.ask("path", run, "--to", least, env=env) == known
+    refused = hakoiri.here("component-of", run, least, env=env, check=False)
+    assert f"{name} do not answer, and keep layers of run {run}" in refused.error
+    assert f"hakoiri drain {name}" in refused.error
+    drained = hakoiri.here("drain", name, env=env)
+    assert "its components are to be found again" in drained.stderr
+    assert f"hakoiri resume {run}" in drained.stderr
+    status = hakoiri.ask("status", run, env=env)
+    assert (status["status"], status["away"], len(status["keepers"])) == ("interrupted", [], 2)
+    assert "is not complete" in hakoiri.here("component-of", run, least, env=env, check=False).error
+    assert hakoiri.ask("resume", run, env=env)["digest"] == alone["digest"]
+    assert hakoiri.ask("verify", run, env=env)["faults"] == []
+    asked = [hakoiri.ask("component-of", each, least, env=env) for each in (run, alone["run"])]
+    assert {**asked[0], "run": ""} == {**asked[1], "run": ""}
+    hakoiri.ask("collect", run, env=env)
+    assert not [part for number in range(3) for part in hosts.store(number).glob("run-*")]
+    assert hakoiri.ask("verify", run)["faults"] == []
+
+
+@pytest.mark.slow
+def test_a_census_under_way_goes_on_without_a_host_that_leaves(hakoiri: Hakoiri, hosts: Hosts) -> None:
+    arguments, before = hosts.arguments("--json"), partial(stand_still_at_hosts, "depth", 0)
+    running = hakoiri.start("run", *SPACE, *arguments, before=before)
+    running.stands_still()
+    _, finished = drained_by(hakoiri, hosts, hosts.name(0), running)
+    assert (finished.code, len(keepers(hakoiri))) == (0, 2), finished
+    assert not list(hosts.store(0).glob("run-*"))
+    assert finished.json["digest"] == hakoiri.ask("run", *SPACE)["digest"]
+    assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []

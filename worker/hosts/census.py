@@ -53,7 +53,8 @@ class HostCensus:
         self._attempt, self._done = 0, 0
 
     def close(self) -> None:
-        """Take and send no messages any more."""
+        """Break off what is under way; take and send no messages any more."""
+        self._passes.clear()
         if self._inbox is not None and self._outbox is not None:
             self._inbox.close()
             self._outbox.give_up()

@@ -20,7 +20,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, LAYERS, META, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
@@ -170,8 +170,13 @@ class RunPart:
         return [as_array({})]
 
     def settle(self, request: HostRequest) -> list[Array]:
-        """Move blocks to the store of own ranges or of copies; return the figures of the own part of each layer."""
+        """Move blocks to the store of own ranges or of copies; return the figures of the own part of each layer.
+
+        What has been joined of a whole space is dropped.
+        """
         self._abandon()
+        for database, name in ((LABELS, b""), (META, PARTIAL_KEY), (META, NUMBERS_KEY)):
+            self.store.erase(database, name)
         self._layers.forget()
         self._layers.forget_older()
         return [self.copies.settle(self.store, request)]
@@ -304,4 +309,7 @@ class RunPart:
         for under_way in (self._step, self._transfer, self._census):
             if under_way is not None:
                 under_way.close()
+        if self._census is not None:
+            # Passes begin with nothing staged.
+            self.store.discard_staged()
         self._step = self._transfer = self._check = self._census = None
