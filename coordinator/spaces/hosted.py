@@ -83,7 +83,9 @@ class HostedSpace:
         asked = list[str]()
         keepers = pool.insist("dealing out", lambda: _dealt_out(session, pool, firsts, size, asked))
         session.store.stage_record(META, HOSTS_KEY, asdict(keepers.range_map))
-        session.observer.note(f"the space is kept by {', '.join(keepers.range_map.hosts)}")
+        kept_by = ", ".join(keepers.range_map.hosts)
+        alone = pool.copies > 1 and len(keepers.range_map.hosts) == 1
+        session.observer.note(f"the space is kept by {kept_by}{', too small for copies' if alone else ''}")
         return cls(session, keepers, size)
 
     def follow(self, work: Callable[[], None]) -> None:
