@@ -104,8 +104,9 @@ class Costs:
     uneven: Line
     uneven_sent: Line
     directed: bool = False
-    #: The part of their bytes that messages take if they are compressed.
+    #: The part of their bytes that messages take if they are compressed, and the factor if they are sent in parts.
     compressed: Line = field(default_factory=lambda: Line({1: 0.55}))
+    again: float = 1.1
 
 
 class Run(NamedTuple):

@@ -1,7 +1,7 @@
 """Predict the time of a run on many hosts from its costs (`benchmarks.costs`). Docs: docs/reports/scaling.md.
 
 A layer takes three steps: the hosts expand, send the successors that belong to other hosts, and merge. On slow links
-they send parts while they expand the rest. The coordinator has them merge when the slowest host has sent all.
+they may send parts while they expand the rest. The coordinator has them merge when the slowest host has sent all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
 from hakoiri.worker.hosts.step import PARTS
-from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS
+from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS, MOST_SENDING
 
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.
 PAYLOAD = 1448 / 1538
 #: The part of its link that a host uses while every host sends messages of 1 MB to every other, eight at a time.
 #: Measured apart: docs/reports/scaling.md.
 USED = Line({1: 1.0, 2: 0.92, 4: 0.88, 8: 0.82, 16: 0.72})
-#: Hosts send while they expand if sending takes this part of the time. Some keys are sent twice then: with 4 parts,
-#: pancakes of 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times.
-SLOW, AGAIN = 0.2, 1.1
-#: They also compress messages if that takes less time than it saves. Measured: 0.9 ns a byte for pancakes of 11 by 2
-#: hosts, 4.0 ns for the 3x4 tiles by 8.
+#: A link is slow if sending takes this part of the time. Hosts send in parts there, unless sending takes much longer
+#: than expanding.
+SLOW = 0.2
+#: On slow links they also compress messages if that takes less time than it saves. Measured: 0.9 ns a byte for pancakes
+#: of 11 by 2 hosts, 4.0 ns for the 3x4 tiles by 8.
 COMPRESSING = 4e-9
 
 
@@ -82,7 +82,13 @@ def growing_seconds(costs: Costs, place: Place, step: Step) -> float:
     expand, send = _expanding_and_sending(costs, place, step, 1.0)
     if send <= SLOW * (expand + send):
         return expand + send + merge
-    expand, send = _expanding_and_sending(costs, place, step, AGAIN)
+    saved, packing = _compressing(costs, place, step)
+    expand, send = expand + packing, saved * send
+    if send > MOST_SENDING * expand:
+        return expand + send + merge
+    # Some keys are sent twice.
+    expand, send = _expanding_and_sending(costs, place, step, costs.again)
+    expand, send = expand + costs.again * packing, saved * send
     # The first part is expanded before any is sent, and the last one is sent when all is expanded.
     return max(expand + send / PARTS, expand / PARTS + send) + merge
 
@@ -90,13 +96,16 @@ def growing_seconds(costs: Costs, place: Place, step: Step) -> float:
 def _expanding_and_sending(costs: Costs, place: Place, step: Step, times: float) -> tuple[float, float]:
     """Return the seconds of both if `times` as many bytes are sent as at least must be."""
     sent, share = times * costs.sent.of(place.hosts), step.size / place.hosts
-    slowest, byte = costs.uneven.of(place.hosts) * share, 1 / (place.link * USED.of(place.hosts))
-    expand = _phase_seconds(costs.expand, place, slowest, sent, 0.0)
-    send = sent * share * costs.uneven_sent.of(place.hosts) * byte
-    if times > 1.0 and byte * place.cores > COMPRESSED_SECONDS:
-        expand += COMPRESSING * sent * slowest / place.core_share
-        send *= costs.compressed.of(place.hosts)
-    return expand, send
+    expand = _phase_seconds(costs.expand, place, costs.uneven.of(place.hosts) * share, sent, 0.0)
+    return expand, sent * share * costs.uneven_sent.of(place.hosts) / (place.link * USED.of(place.hosts))
+
+
+def _compressing(costs: Costs, place: Place, step: Step) -> tuple[float, float]:
+    """Return the part that is left of the bytes, and the seconds that compressing takes; 1 and 0 if that is no use."""
+    if place.cores <= COMPRESSED_SECONDS * place.link * USED.of(place.hosts):
+        return 1.0, 0.0
+    sent = costs.sent.of(place.hosts) * costs.uneven.of(place.hosts) * step.size / place.hosts
+    return costs.compressed.of(place.hosts), COMPRESSING * sent / place.core_share
 
 
 def _phase_seconds(phase: Phase, place: Place, size: float, sent: float, older: float) -> float:

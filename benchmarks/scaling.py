@@ -39,7 +39,8 @@ class Space:
     """A space as the arguments of `hakoiri run`. Hosts make the layers from the first of `farm` configurations on.
 
     `compressed` is the part of their bytes that compressed messages take, by the number of hosts. It was measured on
-    what a host finds for others in the largest layer.
+    what a host finds for others in the largest layer. In parts hosts send `again` times as many bytes as at once,
+    measured with slow links.
     """
 
     puzzle: str
@@ -48,6 +49,7 @@ class Space:
     farm: int = 50_000
     directed: bool = False
     compressed: Mapping[int, float] = field(default_factory=lambda: {1: 0.55})
+    again: float = 1.1
 
     @property
     def arguments(self) -> list[str]:
@@ -58,9 +60,9 @@ class Space:
 
 _PANCAKES = {2: 0.92, 4: 0.83, 8: 0.76}
 SPACES = {
-    "tiles 3x4": Space("tiles", {"rows": 3, "columns": 4}),
-    "pancakes 11": Space("pancakes", {"n": 11}, compressed=_PANCAKES),
-    "pancakes 12": Space("pancakes", {"n": 12}, compressed=_PANCAKES),
+    "tiles 3x4": Space("tiles", {"rows": 3, "columns": 4}, again=1.02),
+    "pancakes 11": Space("pancakes", {"n": 11}, compressed=_PANCAKES, again=1.2),
+    "pancakes 12": Space("pancakes", {"n": 12}, compressed=_PANCAKES, again=1.2),
     "Hanoi, 15 discs": Space("hanoi", {"pegs": 4, "discs": 15}),
     "sliding blocks": Space("sliding", {"distinct": "all"}, _SLIDING),
     "Gap, full deck": Space("gap", {"ranks": 13}, _GAP, directed=True),
@@ -114,7 +116,7 @@ def measured(spaces: Mapping[str, Space]) -> dict[str, Measured]:
     return {
         name: Measured(
             space, seen[name].threads.layers, _stored(threads[name]),
-            replace(costs[name], compressed=Line(space.compressed)),
+            replace(costs[name], compressed=Line(space.compressed), again=space.again),
         )
         for name, space in spaces.items()
     }  # fmt: skip

@@ -38,15 +38,19 @@ def test_a_layer_by_hand() -> None:
     # On a link that is a little faster the last part is sent after all is expanded; on a fast one all of it.
     little, fast = place._replace(bits=7 * LINK), place._replace(bits=70 * LINK)
     assert step_seconds(COSTS, little, step) == pytest.approx(fixed + expand + send / 7 / 4 + merge)
-    once = 1.25 * 2 * (1.0 + 2 * 0.1 + 0.1) / 2 + plain / 1.1 / 70
-    assert step_seconds(COSTS, fast, step) == pytest.approx(fixed + once + merge)
+    once = 1.25 * 2 * (1.0 + 2 * 0.1 + 0.1) / 2
+    assert step_seconds(COSTS, fast, step) == pytest.approx(fixed + once + plain / 1.1 / 70 + merge)
+    # On a very slow one, too: sending some keys twice would take longer.
+    slow = place._replace(bits=LINK / 4)
+    got = step_seconds(COSTS, slow, step)
+    assert got == pytest.approx(fixed + once + packing / 1.1 / 2 + 4 * send / 1.1 + merge)
     # Each older configuration is compared with, of a directed space.
     older = 1.25 * 28 / 4 * 0.01 / 2
     directed = replace(COSTS, directed=True)
     assert step_seconds(directed, place, step) == pytest.approx(fixed + expand / 4 + send + merge + older)
     # Many cores wait for the thread that works alone; two cores do its work besides, also if four hosts share them.
     assert step_seconds(COSTS, place._replace(cores=64), step) == pytest.approx(
-        fixed + (0.25 + packing / 64) / 4 + send + 0.0625
+        fixed + 0.25 + packing / 1.1 / 64 + send / 1.1 + 0.0625
     )
     shared = threads + 0.25 + 2 * merge
     got = step_seconds(COSTS, Place(4, 1, LINK, shared=2), step)

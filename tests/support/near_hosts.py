@@ -179,6 +179,7 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(layers, "_SHORT_SECONDS", 0.0)
         monkeypatch.setattr(wire, "_SLOW", -1.0)
         monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
+        monkeypatch.setattr(wire, "MOST_SENDING", math.inf)
         # Each byte is compressed that takes any time.
         monkeypatch.setattr(wire, "COMPRESSED_SECONDS", 0.0)
         monkeypatch.setattr(hosted, "_LOOK_SECONDS", 0.0)

@@ -1,5 +1,6 @@
 """Layers made by hosts in this process, over a real Redis: those of a plain search, in much memory and in little."""
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -56,6 +57,7 @@ def test_the_layers_are_those_of_a_plain_search(
     early = directed == "yes"
     monkeypatch.setattr(wire, "_SLOW", -1.0 if early else 2.0)
     monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
+    monkeypatch.setattr(wire, "MOST_SENDING", math.inf)
     monkeypatch.setattr(step, "PARTS", 1_000)
     sends = spied(monkeypatch, (RangeStep, "send_away"))
     spec = PuzzleSpec("toy", {"layout": layout, "keys": keys, "directed": directed, "size": "400"})

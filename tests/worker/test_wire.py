@@ -190,11 +190,13 @@ def test_a_slow_link_is_one_that_a_round_waits_for_and_stays_slow_while_it_is_bu
     fast, slow = Link(), Link(is_slow=True)
     # 1 Gbit/s: 100 million bytes take a second.
     assert fast.after(10.0, waited=1.0, busy=5.0, sent=5 * 10**8, threads=8) == fast
-    assert fast.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True)
-    assert slow.after(10.0, waited=0.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True)
+    assert fast.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True, True)
+    assert slow.after(10.0, waited=0.0, busy=3.0, sent=3 * 10**8, threads=8) == Link(True, True, True)
     assert slow.after(10.0, waited=0.5, busy=0.5, sent=5 * 10**7, threads=8) == fast
     # One thread finds less in the time than it takes to compress it.
-    assert slow.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=1) == slow
+    assert slow.after(10.0, waited=3.0, busy=3.0, sent=3 * 10**8, threads=1) == Link(True, False, True)
+    # It takes longer to send the same again than to wait.
+    assert fast.after(10.0, waited=8.0, busy=8.0, sent=8 * 10**8, threads=8) == Link(True, True, False)
     assert fast.after(0.1, waited=0.05, busy=0.05, sent=5 * 10**6, threads=8) == fast
 
 

@@ -67,7 +67,7 @@ class PartLayers:
         keys, began = keys[:: max(1, len(keys) // wanted)], perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
-        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.is_slow else 1)
+        size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.in_parts else 1)
         spared = source.size * sample.seconds_each * (1 - 1 / self._threads.workers)
         threads = CallingThread(self._threads.spare) if spared < _SHORT_SECONDS else self._threads
         return RangeStep(puzzle, exchange, source, known, sample, size, self.shares, threads, True)

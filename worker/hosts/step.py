@@ -133,7 +133,7 @@ class HostStep:
 
         def is_due() -> bool:
             much = self.mark.expanded - first >= self._all / PARTS or monotonic() - since > seconds
-            return monotonic() > until or (self._part.link.is_slow and much and self._outbox.is_idle)
+            return monotonic() > until or (self._part.link.in_parts and much and self._outbox.is_idle)
 
         for made in self._ranges.expand(is_due, sums_flow=True):
             flow = total_flow([self.mark.flow or 0, made.flow])

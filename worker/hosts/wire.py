@@ -32,6 +32,9 @@ _SENDERS, _SMALL_BYTES = 8, 1 << 16
 MOST_BYTES = 1 << 28
 #: A link is slow if a round waits for it for this part of its time, and for so many seconds.
 _SLOW, _SLOW_SECONDS = 0.2, 0.1
+#: Nothing is sent in parts where sending takes more than so many times as long as expanding: what both parts have is
+#: sent twice, and that takes longer than what is saved. Pancakes of 11 send 1.2 times as much in parts by 2 hosts.
+MOST_SENDING = 3
 #: Messages are compressed where a byte takes the link so many seconds, over the threads of the host. With zstd at its
 #: fastest usual level, foreign keys of the 3x4 tiles and of pancakes of 10 take 0.55 of their bytes, for 6 ns a byte.
 COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
@@ -42,11 +45,12 @@ Message = bytes | memoryview
 class Link(NamedTuple):
     """The link of a host, as its last round has shown it.
 
-    If it `is_slow`, parts of a layer are sent while the rest is expanded; if it `compresses`, messages are compressed.
+    If it `is_slow`, it may send layers `in_parts`, each while the rest is expanded, and messages may be compressed.
     """
 
     is_slow: bool = False
     compresses: bool = False
+    in_parts: bool = False
 
     def after(self, seconds: float, waited: float, busy: float, sent: int, threads: int) -> "Link":
         """Return the link after a round of `seconds`.
@@ -56,7 +60,8 @@ class Link(NamedTuple):
         # Once it counts as slow the waiting is less, by what is done about it.
         spent, part = (busy, _SLOW / 2) if self.is_slow else (waited, _SLOW)
         is_slow = spent > max(_SLOW_SECONDS, part * seconds)
-        return Link(is_slow, is_slow and busy * threads > COMPRESSED_SECONDS * sent)
+        in_parts = is_slow and busy <= MOST_SENDING * (seconds - waited)
+        return Link(is_slow, is_slow and busy * threads > COMPRESSED_SECONDS * sent, in_parts)
 
 
 class Outbox:
