@@ -101,8 +101,13 @@ class _Hosts:
         self.running = self._scene.drive()
 
     def lose_disk(self) -> None:
-        """End a host, remove its directory, and start one in its place; it is drained, or waited for in vain."""
+        """End a host, remove its directory, and start one in its place; it is drained, or waited for in vain.
+
+        Nothing happens if a run has ended with one host: no host joins a whole space that is under way.
+        """
         self._await_copies()
+        if not self._has_copies():
+            return
         number, chance = self._scene.chance.randrange(len(self._own)), self._scene.chance
         self._lost = name = self._name(number)
         self._scene.hosts[number].end()
