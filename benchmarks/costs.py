@@ -84,6 +84,11 @@ class Line:
         return low + (high - low) * math.log(hosts / few) / math.log(many / few)
 
 
+#: For spaces of which they were not measured: the part of their bytes that compressed messages take, and how many times
+#: as many bytes are sent in parts.
+COMPRESSED, AGAIN = 0.55, 1.1
+
+
 @dataclass(frozen=True)
 class Costs:
     """The costs of a space, in seconds.
@@ -105,8 +110,8 @@ class Costs:
     uneven_sent: Line
     directed: bool = False
     #: The part of their bytes that messages take if they are compressed, and the factor if they are sent in parts.
-    compressed: Line = field(default_factory=lambda: Line({1: 0.55}))
-    again: float = 1.1
+    compressed: Line = field(default_factory=lambda: Line({1: COMPRESSED}))
+    again: float = AGAIN
 
 
 class Run(NamedTuple):

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.costs import THREADS, Costs, Line, Run, Runs, fitted
+from benchmarks.costs import AGAIN, COMPRESSED, THREADS, Costs, Line, Run, Runs, fitted
 from benchmarks.prediction import Place, least_size, limit, run_seconds, speed_up
 from benchmarks.roles import CONTROL, Spent, Team, run_here
 from benchmarks.scaling_page import CORES, GIGABITS, HOSTS, LARGER, as_text, draw
@@ -48,8 +48,8 @@ class Space:
     start: str = ""
     farm: int = 50_000
     directed: bool = False
-    compressed: Mapping[int, float] = field(default_factory=lambda: {1: 0.55})
-    again: float = 1.1
+    compressed: Mapping[int, float] = field(default_factory=lambda: {1: COMPRESSED})
+    again: float = AGAIN
 
     @property
     def arguments(self) -> list[str]:

@@ -113,10 +113,15 @@ class _Hosts:
         self._scene.hosts[number].end()
         shutil.rmtree(self.directory(number))
         self._scene.hosts[number] = self._start(number)
-        # Its labels of a whole space are lost; nobody waits for them once the run has ended.
-        is_missed = "--whole" in self._scene.work.line and self.running.process.poll() is not None
-        if chance.random() < 0.5 or is_missed:
+        if chance.random() < 0.5:
             self._drain(name)
+
+    def drain_lost(self) -> None:
+        """Drain the host that was lost last, if a run that has ended still names it."""
+        with Ledger(the_run(self._scene.work, self._scene.hakoiri.data)) as run:
+            is_named = self._lost in run.keepers()
+        if is_named:
+            self._drain(self._lost)
 
     def drain(self) -> None:
         """Have a host leave, and start it again."""
@@ -219,9 +224,11 @@ def _strike(
         blow = scene.chance.choice(blows)
         scene.survived(partial(blow, hosts), lambda: hosts.running)
     scene.finish_at_last(hosts.running, hosts.await_one)
-    if scene.standing().state.status != "complete":
-        # A host of a whole space has left after the end.
-        scene.finish(scene.drive())
+    if "--whole" in scene.work.line:
+        # The labels of a host that was lost after the end are lost, too.
+        hosts.drain_lost()
+        if scene.standing().state.status != "complete":
+            scene.finish(scene.drive())
     collecting = scene.hakoiri.start("collect", "last", "--redis", scene.url, before=scene.before).finish()
     if collecting.code:
         scene.outcome.faults.append(f"not brought home: {collecting.stderr}")
@@ -265,11 +272,12 @@ class Keepers(Disturbed):
         "middle": Measure("median of the trials", middle=True),
     }
     text = """\
-Each trial is a run whose layers two or three hosts keep (`worker --store`), some with a data Redis. One to four kills
-come at random moments (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT). They hit the process of a host, or its
-supervisor with all children, which is started again on the same directory; a data Redis; or the Redis of the queue,
-which comes back empty. Or they hit the coordinator, after which another one resumes the run, or all of these. In other
-trials each host is a network namespace, and its link is cut for 1 to 10 s, or slowed to 1 or 10 Mbit/s.
+Each trial is a run whose layers, or a whole space, two or three hosts keep (`worker --store`), some with a data
+Redis. One to four kills come at random moments (SIGKILL, or SIGSTOP for 1 to 10 s and SIGCONT). They hit the process
+of a host, or its supervisor with all children, which is started again on the same directory; a data Redis; or the
+Redis of the queue, which comes back empty. Or they hit the coordinator, after which another one resumes the run, or
+all of these. In other trials each host is a network namespace, and its link is cut for 1 to 10 s, or slowed to 1 or
+10 Mbit/s.
 
 The run must be complete, with the layers and digests of an undisturbed run by threads. `hakoiri collect` must bring it
 home and leave nothing at hosts that it can reach, and `hakoiri verify` must agree. *Seconds until it went on* are those
@@ -292,9 +300,9 @@ class Copies(Disturbed):
     }
     measures = Keepers.measures
     text = """\
-Each trial is a run whose layers two or three hosts keep, each range at two of them (`run --copies 2`), and one to four
-blows at random moments. A host is ended and its directory removed, and another one begins in its place. The run waits
-for the lost one in vain, for 3 s instead of a minute, or `hakoiri drain` says that it does not come back. Or a host
-leaves by `hakoiri drain`, and comes back; or one of the kills above happens. The next disk is lost when each range is
-at two hosts again. The run must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 90 --seed
-71`."""
+Each trial is a run whose layers, or a whole space, two or three hosts keep, each range at two of them (`run --copies
+2`), and one to four blows at random moments. A whole space that a host leaves after the end is resumed. A host is
+ended and its directory removed, and another one begins in its place. The run waits for the lost one in vain, for 3 s
+instead of a minute, or `hakoiri drain` says that it does not come back. Or a host leaves by `hakoiri drain`, and
+comes back; or one of the kills above happens. The next disk is lost when each range is at two hosts again. The run
+must be as above. Done on 2 cores of an AMD EPYC, by `--part copies --count 90 --seed 71`."""

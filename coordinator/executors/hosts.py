@@ -27,7 +27,7 @@ from hakoiri.worker.transport.names import event_key
 _WAIT_SECONDS, _LOOK_SECONDS = 0.25, 1.0
 #: Before another attempt; twice as long before each further one.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
-#: Hosts cost 1.1 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
+#: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
 #: many times the threads, and a layer takes threads so long: by hosts each layer takes some hundredths of a second.
 _TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
 _Value = TypeVar("_Value")
@@ -67,7 +67,7 @@ class HostPool:
         self._events = event_key(self._request.session)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
-        self._stage = 0
+        self._stage, self._redis_answers = 0, True
 
     def living(self) -> dict[str, HostBeat]:
         """The hosts that live, by name."""
@@ -140,7 +140,9 @@ class HostPool:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 return self._collect(flight, waiting, living)
             except (redis.ConnectionError, redis.TimeoutError) as error:
+                self._redis_answers = False
                 self._redis_retry.outlast(error)
+                self._redis_answers = True
                 raise HostLostError("Redis was away") from error
             finally:
                 # They expire, and whatever ended this is to be told.
@@ -149,6 +151,8 @@ class HostPool:
 
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
         """Send each host a request whose answer is not wanted; none if Redis does not answer."""
+        if not self._redis_answers:
+            return
         flight, hosts = self._flight(task, requests)
         with suppress(redis.RedisError):
             flight.send_all((flight.chunks[token], host) for token, host in hosts.items())

@@ -26,7 +26,7 @@ class RangeMap:
     copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
     reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
     more, but were away when they were to drop what they had. With `neighbours` the ranges of a host follow those of the
-    host before it. Then the next host has their copies and takes over, from the last one the host before it.
+    host before it. The next host has their copies and takes over; for the last host, the one before it.
     """
 
     hosts: list[str]

@@ -139,11 +139,8 @@ class LayeredSearch:
 
     def exhaust(self) -> None:
         """Make all remaining layers and commit them."""
-        try:
-            while self.current.size:
-                self.step()
-        finally:
-            self.end()
+        while self.current.size:
+            self.step()
         self.commit()
 
     def end(self) -> None:
@@ -294,6 +291,9 @@ class LayeredSearch:
 
 @contextmanager
 def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
-    """Yield a temporary search, within the memory of `context`; its layers are stored beside those of `run`."""
+    """Yield a temporary search, within the memory of `context`; its layers are stored beside those of `run`.
+
+    Hosts make none of them: nobody would fetch them.
+    """
     with scratch_store(run) as store:
-        yield LayeredSearch(Session(store, context), start)
+        yield LayeredSearch(Session(store, replace(context, hosts=None)), start)

@@ -41,8 +41,8 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
 def drain_run(directory: Path, host: str, redis: str, control: Control, observer: Observer) -> None:
     """Return when a host that has been left out keeps nothing of a run.
 
-    A run that is being made sees to it between two layers. Raises `StopRun`, `RunError` where the host is away and
-    others have no copies, Redis and storage errors.
+    A run that is being made sees to it between two layers, or passes. Raises `StopRun`, `RunError` where the host is
+    away and others have no copies, Redis and storage errors.
     """
     told = False
     while host in _keepers(directory):
@@ -54,7 +54,7 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
                 _drain(store, host, redis, control, observer)
         except RunHeldError:
             if not told:
-                observer.note(f"run {directory.name} is in progress; its ranges move before its next layer")
+                observer.note(f"run {directory.name} is in progress; its ranges move as soon as it allows")
                 told = True
             time.sleep(_PAUSE_SECONDS)
 

@@ -92,15 +92,26 @@ class HostedSpace:
         """Do `work`, once more from the last commit on whenever hosts take over from one that is away or leaves."""
         if self._keepers.pool.copies > 1:
             self._moving.begin_copies()
-        while True:
-            try:
-                self._settle()
-                return work()
-            except HostGoneError as gone:
-                self._store.discard_staged()
-                self._moving.take_over(gone.host)
-            except _LeavingError:
-                self._store.discard_staged()
+        try:
+            while not self._done(work):
+                self._session.control.check()
+        finally:
+            # They stop what they have begun.
+            self._keepers.tell("host-back", 1)
+
+    def _done(self, work: Callable[[], None]) -> bool:
+        """Do `work`, unless hosts take over from one that is away or leaves; return whether it is done."""
+        try:
+            self._settle()
+            work()
+        except HostGoneError as gone:
+            self._store.discard_staged()
+            self._moving.take_over(gone.host)
+            return False
+        except _LeavingError:
+            self._store.discard_staged()
+            return False
+        return True
 
     def _settle(self) -> None:
         """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
@@ -166,7 +177,7 @@ class HostedSpace:
                 done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
                 self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
                 self._session.control.check()
-                if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts} & told.keys():
+                if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts}:
                     raise _LeavingError
             return told
 

@@ -12,10 +12,12 @@ from typing import Any
 import lmdb
 import pytest
 
+import hakoiri.coordinator.runs.drive as driving
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import ContradictionError, StopRun
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.executors.opening import open_store
+from hakoiri.coordinator.layers.search import scratch_search
 from hakoiri.coordinator.runs.collect import collect_run
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drain import drain_run
@@ -34,7 +36,7 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from tests.support.near_hosts import NAMES, Killed, NearHosts, range_map_of
+from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
 from tests.support.runs import Notes, small_slabs
 from tests.support.toy import Dust, Toy
 from tests.support.toy_runs import before_call, open_without_sync
@@ -113,6 +115,7 @@ def test_hosts_find_what_threads_find(
     directory, sizes = started(tmp_path, **options), list[int]()
     before_call(monkeypatch, DataRedisPool, "reach", lambda *_: sizes.append(1))
     assert driven(directory, slabs) == "complete"
+    assert_no_host_expects_messages()
     # They have exchanged something, and each has a part.
     assert sizes
     with RunStore(directory) as store:
@@ -120,6 +123,20 @@ def test_hosts_find_what_threads_find(
         assert not store.names(LABELS)
     assert len(list(tmp_path.glob("hosts/*/run-*"))) == len(NAMES)
     assert_as_at_home(directory, hosts, options)
+
+
+def test_a_temporary_search_is_made_here(tmp_path: Path, hosts: NearHosts) -> None:
+    spec, directory = PuzzleSpec("toy", {"layout": "u64"}), started(tmp_path, layout="u64")
+    puzzle = spec.build()
+    with (
+        vars(driving)["open_context"](puzzle, spec, resources(), Control(), SilentObserver()) as context,
+        RunStore(directory) as store,
+        scratch_search(context, store, puzzle.start) as search,
+    ):
+        assert context.hosts is hosts
+        search.exhaust()
+    assert search.state.depth > 1
+    assert not hosts.asked
 
 
 class Losses:

@@ -1,7 +1,6 @@
 """Layers that hosts make in many rounds, everybody lost at every stage: those of a plain search."""
 
 import shutil
-import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import cycle
@@ -24,12 +23,12 @@ from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
-from tests.support.commands import PATIENCE_SECONDS
 from tests.support.near_hosts import (
     NAMES,
     Killed,
     NearHosts,
     assert_as_a_plain_search,
+    assert_no_host_expects_messages,
     driven,
     resources_of,
 )
@@ -117,8 +116,9 @@ def test_short_layers_take_one_request_and_leave_nothing_to_go_back_to(
     assert_as_a_plain_search(directory, options, hosts)
     # Layers 1 and 2 are begun by requests of their own: nothing is known of the layer before. The last layer is empty,
     # and the one after it is discarded.
-    requests = {"host-expand": 2, "host-merge": state.depth + 1, "host-keep": 0, "host-back": 1}
+    requests = {"host-expand": 2, "host-merge": state.depth + 1, "host-keep": 0, "host-back": 0}
     assert {task: hosts.asked[task] for task in requests} == {n: len(NAMES) * count for n, count in requests.items()}
+    assert hosts.told == {"host-back": len(NAMES)}
 
 
 def test_no_layer_is_begun_after_the_last_that_is_wanted(
@@ -142,12 +142,20 @@ def test_a_run_that_stops_leaves_nothing_under_way(
     assert driven(directory, resources, Notes()).status == "complete"
 
 
-def assert_no_host_expects_messages() -> None:
-    """No thread that looks for messages stays."""
-    for thread in threading.enumerate():
-        if thread.name == "inbox":
-            thread.join(PATIENCE_SECONDS)
-            assert not thread.is_alive()
+def test_a_run_that_stops_within_a_layer_leaves_nothing_under_way_but_the_rounds_that_were_kept(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(task: str, _: str, request: HostRequest) -> None:
+        if task == "host-expand" and request.round:
+            raise StopRun("interrupted", "enough")
+
+    directory = new_run(tmp_path, {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"})
+    resources, notes, hosts.then = resources_of(monkeypatch, "u64"), Notes(), stop
+    assert driven(directory, resources, notes).status == "interrupted"
+    assert_no_host_expects_messages()
+    hosts.then = lambda *_: None
+    assert driven(directory, resources, notes).status == "complete"
+    assert any("goes on after round" in text for text in notes.texts)
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])

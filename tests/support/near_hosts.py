@@ -2,6 +2,7 @@
 
 import math
 import shutil
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -28,6 +29,7 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.coordinator.steps import balancing, hosted, rounds
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.storage.layers.digest import digest_text, lanes_of
 from hakoiri.storage.layers.store import RunStore
@@ -40,6 +42,7 @@ from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from tests.support.commands import PATIENCE_SECONDS
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import MANNERS, assert_as_expected
@@ -60,7 +63,7 @@ class NearHosts(HostPool):
         self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self._tuning, self.copies, self.leaving = DEFAULT, 1, set[str]()
-        self.gone = set[str]()
+        self.gone, self.told = set[str](), Counter[str]()
         self.asked, self.then = Counter[str](), cast(Callable[[str, str, HostRequest], None], lambda *_: None)
 
     def for_run(self, puzzle: Puzzle, observer: Observer) -> "NearHosts":
@@ -121,8 +124,8 @@ class NearHosts(HostPool):
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
         """As `HostPool.tell`: those that are there do as they are asked, and nobody hears how it went."""
         for name in requests.keys() & self._hosts.keys():
-            self.asked[task] += 1
-            with suppress(Exception):
+            self.told[task] += 1
+            with suppress(HakoiriError):
                 self.perform(task, name, requests[name], str(self._near))
 
     def perform(self, task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
@@ -177,6 +180,8 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         monkeypatch.setattr(rounds, "AHEAD_SECONDS", math.inf)
         # They have all threads at work, and send as soon as they may.
         monkeypatch.setattr(layers, "_SHORT_SECONDS", 0.0)
+        # Small layers are cut into as many pieces as large ones.
+        monkeypatch.setattr(layers, "_LEAST_SAMPLED", layers.SAMPLED)
         monkeypatch.setattr(wire, "_SLOW", -1.0)
         monkeypatch.setattr(wire, "_SLOW_SECONDS", -1.0)
         monkeypatch.setattr(wire, "MOST_SENDING", math.inf)
@@ -189,6 +194,14 @@ def near_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Near
         for module in (collect, drain, opening, verify):
             monkeypatch.setattr(module, "open_keepers", lambda store, *_: Keepers.of(store, found.anew()))
         yield found
+
+
+def assert_no_host_expects_messages() -> None:
+    """No thread that looks for messages stays."""
+    for thread in threading.enumerate():
+        if thread.name == "inbox":
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
 
 
 def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float = -1.0) -> Resources:

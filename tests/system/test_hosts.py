@@ -9,16 +9,22 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
+import numpy as np
 import psutil
 import pytest
 import redis
 
+from hakoiri.coordinator.executors.hosts import HostPool
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import mail
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport import data_redis
 from hakoiri.worker.transport.connection import living_hosts
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from hakoiri.worker.transport.names import inbox_key
+from hakoiri.worker.transport.names import inbox_key, own_queue
+from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.process_setup import set_clock, stand_still_after_layer
 from tests.support.servers import RedisServer, Workers, started_host
@@ -184,6 +190,20 @@ def test_a_host_that_comes_back_waits_for_redis(redis_server: RedisServer, hakoi
     redis_server.start()
     wait_until(lambda: name in living_hosts(redis_server.client))
     again.end()
+    redis_server.kill()
+    again = hakoiri.start(*command)
+    again.wait_for("this host waits for it")
+    again.send(signal.SIGINT)
+    assert "Traceback" not in again.finish().stderr
+
+
+def test_a_host_is_told_without_waiting_for_its_answer(redis_server: RedisServer) -> None:
+    spec, client = PuzzleSpec("klotski"), redis_server.client
+    pool = HostPool(redis_server.url, client, spec.build(), spec, Control(), SilentObserver(), DEFAULT)
+    pool.tell("host-back", {"a-host": [np.arange(3)]})
+    assert client.llen(f"{TaskQueue.redis_queue_namespace_prefix}{own_queue('a-host')}") == 1
+    redis_server.kill()
+    pool.tell("host-back", {"a-host": [np.arange(3)]})
 
 
 @pytest.mark.parametrize("word", ["new directory", "malformed URL"])

@@ -32,7 +32,8 @@ class Mail:
             try:
                 with self._data_pool.reach(self._numbers[owner]) as connection:
                     pipeline = connection.pipeline(transaction=False)
-                    pipeline.rpush(self._names[owner], message)
+                    # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
+                    pipeline.rpush(self._names[owner], memoryview(message))
                     pipeline.expire(self._names[owner], _KEEP_SECONDS)
                     pipeline.execute()
                     return

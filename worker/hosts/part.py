@@ -172,7 +172,7 @@ class RunPart:
     def settle(self, request: HostRequest) -> list[Array]:
         """Move blocks to the store of own ranges or of copies; return the figures of the own part of each layer.
 
-        What has been joined of a whole space is dropped.
+        Rounds kept of a layer, and what has been joined of a whole space, are dropped.
         """
         self._abandon()
         for database, name in ((LABELS, b""), (META, PARTIAL_KEY), (META, NUMBERS_KEY)):

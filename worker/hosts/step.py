@@ -60,7 +60,7 @@ class RoundMark(Partial):
 
 def kept_mark(store: RunStore, depth: Depth, number: int) -> RoundMark | None:
     """Return the mark of a round of layer `depth`; ``None`` if it was not kept."""
-    marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {"marks": []})["marks"]]
+    marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {}).get("marks", [])]
     return next((mark for mark in marks if mark and (mark.depth, mark.round) == (depth, number)), None)
 
 

@@ -181,7 +181,8 @@ def _perform(
         # IMPORTANT: all or nothing, or late events of an ended session would stay for ever.
         pipeline = connection.pipeline(transaction=True)
         if result is not None:
-            pipeline.set(result_key(session, token, attempt), result, ex=keep)
+            # If Redis refuses it, redis-py puts all of it into words, unless it is a view.
+            pipeline.set(result_key(session, token, attempt), memoryview(result), ex=keep)
         event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "hints", ()))
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)

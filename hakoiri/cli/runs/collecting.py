@@ -44,7 +44,7 @@ def drain(
     """Move all that a host keeps to the other hosts.
 
     Then no run needs the host, until you start it again. If the host is away, the others use their copies ('run
-    --copies 2'). A run in progress moves its ranges before the next layer. A whole space whose ranges have moved is
+    --copies 2'). A run in progress moves its ranges as soon as it can. A whole space whose ranges have moved is
     interrupted; 'hakoiri resume' finds its components again.
     """
     from hakoiri.admission import admit

@@ -181,15 +181,15 @@ def _processes(text: str) -> tuple[int, list[int]]:
 
 
 def _connected(url: str, waits_until: float) -> "redis.Redis":
-    """Return a connection as `connect` does; until a time (`time.monotonic`), wait for a Redis that does not answer."""
-    from hakoiri.worker.errors import RedisUnavailableError
+    """Return a connection as `connect` does; until a time (`time.monotonic`), wait for a Redis that lets nobody in."""
+    from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
     from hakoiri.worker.transport.connection import connect
 
     told = False
     while True:
         try:
             return connect(url)
-        except RedisUnavailableError as error:
+        except (RedisUnavailableError, RedisRefusedError) as error:
             if time.monotonic() >= waits_until:
                 raise
             if not told:
