@@ -52,7 +52,7 @@ def await_absence(hosts: Hosts, host: str) -> None:
 def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> tuple[Finished, Finished]:
     """Drain a host while a run stands still; let the run go on, and return how both commands ended."""
     drain = hakoiri.start("drain", host, "--redis", hosts.url, "--json")
-    drain.wait_for("is in progress; its ranges move before its next layer")
+    drain.wait_for("is in progress; its ranges move as soon as it allows")
     running.send(signal.SIGCONT)
     drained, finished = drain.finish(), running.finish()
     assert drained.code == 0, drained
