@@ -109,19 +109,19 @@ def stand_still_after_round(depth: int, number: int) -> None:
     Session.commit = commit_and_stand_still  # type: ignore[assignment, method-assign]
 
 
-def stand_still_after_layer(depth: int) -> None:
-    """Stop as SIGSTOP does when layer `depth` is committed, also where hosts keep it."""
-    stand_still_at_hosts("depth", depth)
+def stand_still_after_layer(*depths: int) -> None:
+    """Stop as SIGSTOP does when layer `depth` is committed, also where hosts keep it; then after the next of these."""
+    stand_still_at_hosts("depth", *depths)
 
 
-def stand_still_at_hosts(figure: str, least: int) -> None:
+def stand_still_at_hosts(figure: str, *least: int) -> None:
     """Stop as SIGSTOP does when a figure of so much, or a ``depth``, is committed: `Ledger` stays as it is."""
-    commit, left = Session.commit, [least]
+    commit, left = Session.commit, list(least)
 
     def commit_and_stand_still(session: Session, state: State) -> State:
         committed = commit(session, state)
         if left and int({"depth": committed.depth, **committed.figures}.get(figure) or 0) >= left[0]:
-            left.clear()
+            left.pop(0)
             os.kill(os.getpid(), signal.SIGSTOP)
         return committed
 

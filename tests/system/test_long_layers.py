@@ -24,7 +24,7 @@ from hakoiri.storage.ledger.manifest import LayerRecord, State
 from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.support.commands import HAKOIRI, Hakoiri, Running, wait_until
 from tests.support.disks import KINDS, small_disk
-from tests.support.process_setup import be_impatient, limit_files, stand_still
+from tests.support.process_setup import be_impatient, limit_files, stand_still, stand_still_after_layer
 from tests.support.seeds import seeds
 from tests.support.servers import RedisServer, started_host
 
@@ -303,14 +303,17 @@ def test_everything_killed_in_a_long_layer(
     expected, store = undisturbed(PYRAMINX), tmp_path / "host"
     resources = ("--memory", "1MB", "--farm-from", "1", "--hosts", "all")
     with started_host(hakoiri, redis_server.url, store) as team:
+        # After the layer before the longest one, and after that: however fast the machine is.
+        before = partial(stand_still_after_layer, LONGEST[PYRAMINX] - 1, LONGEST[PYRAMINX])
         if driver == "run":
-            running = hakoiri.start("run", *PYRAMINX, *resources, "--redis", redis_server.url)
+            running = hakoiri.start("run", *PYRAMINX, *resources, "--redis", redis_server.url, before=before)
         else:
             hakoiri.here("enqueue", *PYRAMINX, *resources)
-            running = hakoiri.start("coordinator", "--redis", redis_server.url)
-        until(hakoiri, running, inside(LONGEST[PYRAMINX]), "the longest layer")
+            running = hakoiri.start("coordinator", "--redis", redis_server.url, before=before)
+        running.stands_still(LONG_SECONDS)
         os.kill(wait_until(team.pids)[0], signal.SIGKILL)
-        until(hakoiri, running, inside(LONGEST[PYRAMINX] + 1), "the layer after it")
+        running.send(signal.SIGCONT)
+        running.stands_still(LONG_SECONDS)
         running.kill()
     _, kept, _ = standing_of(hakoiri)
     redis_server.kill()
