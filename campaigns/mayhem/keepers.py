@@ -224,11 +224,11 @@ def _strike(
         blow = scene.chance.choice(blows)
         scene.survived(partial(blow, hosts), lambda: hosts.running)
     scene.finish_at_last(hosts.running, hosts.await_one)
-    if "--whole" in scene.work.line:
-        # The labels of a host that was lost after the end are lost, too.
-        hosts.drain_lost()
-        if scene.standing().state.status != "complete":
-            scene.finish(scene.drive())
+    # `collect` waits for a host that was lost after the end, and says that it can be drained.
+    hosts.drain_lost()
+    if scene.standing().state.status != "complete":
+        # A whole space that a host has left after the end.
+        scene.finish(scene.drive())
     collecting = scene.hakoiri.start("collect", "last", "--redis", scene.url, before=scene.before).finish()
     if collecting.code:
         scene.outcome.faults.append(f"not brought home: {collecting.stderr}")
