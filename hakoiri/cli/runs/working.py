@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -182,20 +183,26 @@ def _processes(text: str) -> tuple[int, list[int]]:
 
 def _connected(url: str, waits_until: float) -> "redis.Redis":
     """Return a connection as `connect` does; until a time (`time.monotonic`), wait for a Redis that lets nobody in."""
+    from hakoiri.cli.driving import stopping_with
     from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
     from hakoiri.worker.transport.connection import connect
 
-    told = False
-    while True:
-        try:
-            return connect(url)
-        except (RedisUnavailableError, RedisRefusedError) as error:
-            if time.monotonic() >= waits_until:
-                raise
-            if not told:
-                log(f"{error}; this host waits for it")
-            told = True
-            time.sleep(_RETRY_SECONDS)
+    try:
+        return connect(url)
+    except (RedisUnavailableError, RedisRefusedError) as error:
+        if time.monotonic() >= waits_until:
+            raise
+        log(f"{error}; this host waits for it")
+    stopped = threading.Event()
+    with stopping_with(lambda _: stopped.set()):
+        while not stopped.wait(_RETRY_SECONDS):
+            try:
+                return connect(url)
+            except (RedisUnavailableError, RedisRefusedError):
+                if time.monotonic() >= waits_until:
+                    raise
+    log("workers stopped")
+    raise typer.Exit
 
 
 @contextmanager
