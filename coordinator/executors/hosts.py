@@ -75,8 +75,8 @@ class HostPool:
 
     @property
     def is_requested(self) -> bool:
-        """True if the user has asked for hosts; else they make layers where that pays."""
-        return self._wanted is not None
+        """True if the user has asked for hosts, or for copies; else hosts make layers where that pays."""
+        return self._wanted is not None or self.copies > 1
 
     def pays(self, threads: int, seconds: float) -> bool:
         """Return whether hosts are to make layers that `threads` of this process would make otherwise, in `seconds`."""

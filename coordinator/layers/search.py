@@ -293,7 +293,7 @@ class LayeredSearch:
 def scratch_search(context: ComputeContext, run: RunStore, start: Key) -> Iterator[LayeredSearch]:
     """Yield a temporary search, within the memory of `context`; its layers are stored beside those of `run`.
 
-    Hosts make none of them: nobody would fetch them.
+    Its layers are not made by hosts, because a temporary run cannot read layers that hosts keep.
     """
     with scratch_store(run) as store:
         yield LayeredSearch(Session(store, replace(context, hosts=None)), start)

@@ -140,7 +140,6 @@ class HostedSpace:
 
         The caller commits that the numbers of roots are not needed any more.
         """
-        self._settle()
         told = self._pass("host-join", "joining configurations")
         if any(answer.stray for answer in told.values()):
             report_wrong_moves(self._session)

@@ -33,7 +33,7 @@ from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.shares import shares_within
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.layers import ranges
-from hakoiri.worker.layers.ranges import Bitmap
+from hakoiri.worker.layers.bitmaps import Bitmap
 from tests.support.plain_search import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
 from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied

@@ -122,7 +122,7 @@ class NearHosts(HostPool):
         return answers
 
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:
-        """As `HostPool.tell`: those that are there do as they are asked, and nobody hears how it went."""
+        """As `HostPool.tell`: each host that is there performs the request; its answer and its errors are dropped."""
         for name in requests.keys() & self._hosts.keys():
             self.told[task] += 1
             with suppress(HakoiriError):

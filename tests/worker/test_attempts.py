@@ -51,7 +51,7 @@ class PlainRedis:
 
 
 class Refusing(PlainRedis):
-    """Lets nobody leave a result; takes `events`."""
+    """A Redis that refuses each result with `error`, and accepts events without one, which are its `events`."""
 
     def __init__(self, error: redis.RedisError) -> None:
         super().__init__()
@@ -59,23 +59,23 @@ class Refusing(PlainRedis):
         self.events = list[Event]()
 
     def pipeline(self, transaction: bool) -> "Refusing":
-        """Begin anew."""
+        """Begin a transaction."""
         assert transaction
         self._leaves = False
         return self
 
     def set(self, name: str, value: Any, ex: int) -> bool:
-        """Remember that there is a result."""
+        """Note that the transaction has a result."""
         self._leaves = True
         return True
 
     def lpush(self, name: str, raw: bytes) -> None:
-        """Take an event unless it comes with a result."""
+        """Accept an event, unless the transaction has a result."""
         if not self._leaves:
             self.events.append(Event.unpack(raw))
 
     def execute(self) -> None:
-        """Refuse a result."""
+        """Raise the error if the transaction has a result."""
         if self._leaves:
             raise self._error
 

@@ -15,8 +15,9 @@ from hakoiri.storage.layers.blocks import Block, Coded, decode, join_coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.exchange.pool import Threads
+from hakoiri.worker.layers.bitmaps import Bitmap, bitmap_for
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import Bitmap, Put, RangeInput, bitmap_for, code_found
+from hakoiri.worker.layers.ranges import Put, RangeInput, code_found
 from hakoiri.worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is divided again.

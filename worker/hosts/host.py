@@ -112,31 +112,8 @@ class Host:
                 self._forget(part)
             if task not in _DERIVES:
                 part.end_rules()
-            answers: dict[str, Callable[[], list[Array]]] = {
-                "host-take": lambda: part.take(request, list(chunk[1:])),
-                "host-expand": lambda: part.expand(request, session),
-                "host-keep": lambda: part.keep(request, session),
-                "host-back": lambda: part.back(request, session),
-                "host-merge": lambda: part.merge(request, session),
-                "host-cut": lambda: part.cut(request),
-                "host-send": lambda: part.send(request, session),
-                "host-receive": lambda: part.receive(request, session),
-                "host-settle": lambda: part.settle(request),
-                "host-index": lambda: reading.index(part.stores, request),
-                "host-give": lambda: reading.give(part.stores, request, chunk[-1]),
-                "host-find": lambda: reading.find(part.stores, request, chunk[-1]),
-                "host-derive": lambda: part.derive(request, session),
-                "host-compare": lambda: part.compare(request, session),
-                "host-check": lambda: part.check(request, session, chunk[1:]),
-                "host-list": lambda: part.census(request).list_own(request),
-                "host-join": lambda: part.census(request).join_own(request),
-                "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
-                "host-edges": lambda: part.census(request).edges(request),
-                "host-number": lambda: part.census(request).number(request, chunk[-1]),
-                "host-labels": lambda: reading.labels(part.store, chunk[-1]),
-            }
             try:
-                return answers[task]()
+                return _answer(task, part, request, session, chunk, data_pool)
             except Exception:
                 # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
                 self._close(directory)
@@ -190,6 +167,36 @@ class Host:
         """Make parts that are filtered by `base` read it again."""
         for each in self._parts.values():
             each.forget_within(base)
+
+
+def _answer(
+    task: str, part: RunPart, request: HostRequest, session: str, chunk: Arrays, data_pool: DataRedisPool
+) -> list[Array]:  # fmt: skip
+    """Return the answer of a part to a request, except ``host-leave``."""
+    answers: dict[str, Callable[[], list[Array]]] = {
+        "host-take": lambda: part.take(request, list(chunk[1:])),
+        "host-expand": lambda: part.expand(request, session),
+        "host-keep": lambda: part.keep(request, session),
+        "host-back": lambda: part.back(request, session),
+        "host-merge": lambda: part.merge(request, session),
+        "host-cut": lambda: part.cut(request),
+        "host-send": lambda: part.send(request, session),
+        "host-receive": lambda: part.receive(request, session),
+        "host-settle": lambda: part.settle(request),
+        "host-index": lambda: reading.index(part.stores, request),
+        "host-give": lambda: reading.give(part.stores, request, chunk[-1]),
+        "host-find": lambda: reading.find(part.stores, request, chunk[-1]),
+        "host-derive": lambda: part.derive(request, session),
+        "host-compare": lambda: part.compare(request, session),
+        "host-check": lambda: part.check(request, session, chunk[1:]),
+        "host-list": lambda: part.census(request).list_own(request),
+        "host-join": lambda: part.census(request).join_own(request),
+        "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
+        "host-edges": lambda: part.census(request).edges(request),
+        "host-number": lambda: part.census(request).number(request, chunk[-1]),
+        "host-labels": lambda: reading.labels(part.store, chunk[-1]),
+    }
+    return answers[task]()
 
 
 @contextmanager

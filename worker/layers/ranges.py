@@ -6,7 +6,6 @@ keys of a range -> expand -> those within the range and its bitmap: set there
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -15,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.layout import Keys, Layout
 from hakoiri.puzzles.keys.order import difference
-from hakoiri.storage.layers.bitmap import WORD_BITS, Words
-from hakoiri.storage.layers.blocks import Block, Coded, code_bits, code_keys, decode, join_coded, set_bits
+from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.bitmaps import Bitmap, as_bits, code_window
 from hakoiri.worker.layers.flow import flow_of, total_flow
-from hakoiri.worker.layers.kernels import Window, clip, fill_of, is_dense, list_bits, merge, set_within, split, take_off
+from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, split, take_off
 from hakoiri.worker.layers.partition import scatter
 
 #: Most successors set at a time, so that they stay in the second-level cache.
@@ -31,56 +31,9 @@ _BATCH = 1 << 17
 _WAITING = 4
 #: Bits listed at a time, approximately.
 _LISTED = 1 << 18
-#: Keys per word from which on words are coded as they are (measured: docs/reports/measurements.md, dense keys).
-_CROWDED = 5
 
 #: Stores blocks of the range with the given number.
 Put = Callable[[int, Coded], None]
-
-
-@dataclass
-class Bitmap:
-    """The bitmap of a dense key range: `length` words from `base` on; `words` is ``None`` while it is empty.
-
-    The range may also have keys beyond it.
-    """
-
-    base: Key
-    length: int
-    words: Words | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Its memory when it is not empty."""
-        return self.length * WORD_BITS // 8
-
-    @property
-    def end(self) -> Key:
-        """The first key beyond it."""
-        return self.base + self.length * WORD_BITS
-
-    def fill(self) -> Words:
-        """Return its words, which may be written."""
-        if self.words is None:
-            self.words = np.zeros(self.length, dtype=np.uint64)
-        return self.words
-
-    def between(self, low: Key, high: Key) -> "Bitmap":
-        """Return its part with low <= key < high: a view, or a copy if the bounds divide a word."""
-        base, words = _part_of((self.base, self.fill()), low, high)
-        return Bitmap(base, len(words), words)
-
-
-def bitmap_for(sample: Keys, count: int, low: Key, high: Key, margin: int) -> Bitmap | None:
-    """Return a bitmap for about `count` keys distributed like a sorted sample; ``None`` unless they are dense.
-
-    It reaches up to `margin` beyond the sample. No word of it has a key below `low`, or from `high` on.
-    """
-    if sample.ndim > 1 or not len(sample):
-        return None
-    begin = max(-(-low // WORD_BITS), (int(sample[0]) - margin) // WORD_BITS)
-    length = min(high // WORD_BITS, (int(sample[-1]) + margin) // WORD_BITS + 1) - begin
-    return Bitmap(begin * WORD_BITS, length) if length > 0 and is_dense(length * WORD_BITS, count) else None
 
 
 class RangeSource(NamedTuple):
@@ -241,7 +194,7 @@ def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
-    coded = None if found.parts else _as_bits(depth, (bitmap.base, bitmap.words), layout)
+    coded = None if found.parts else as_bits(depth, (bitmap.base, bitmap.words), layout)
     if coded is None:
         coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
     else:
@@ -275,31 +228,6 @@ def _new_keys(found: RangeInput, known: Iterable[Keys], layout: Layout, whole: b
         keys = list_bits(part, base + begin * WORD_BITS, layout)
         part[:] = 0
         yield keys
-
-
-def code_window(number: int, window: Window, layout: Layout) -> Coded:
-    """Code the keys of a window for layer `number`."""
-    base, words = window
-    return _as_bits(number, window, layout) or code_keys(number, list_bits(words, base, layout))
-
-
-def _as_bits(number: int, window: Window, layout: Layout) -> Coded | None:
-    """Code the keys of a window as bits, if that takes less time and fewer bytes than their differences."""
-    base, words = window
-    filled, count = fill_of(words)
-    return code_bits(number, words, base, filled, layout) if count and count >= _CROWDED * filled else None
-
-
-def _part_of(window: Window, low: Key, high: Key) -> Window:
-    """Return the keys low <= key < high of a window, as a window: a view, or a copy if the bounds divide a word."""
-    base, words = window
-    low, high = (min(max(bound, base), base + len(words) * WORD_BITS) for bound in (low, high))
-    begin = (low - base) // WORD_BITS
-    part = base + begin * WORD_BITS, words[begin : -((base - high) // WORD_BITS)]
-    if low % WORD_BITS or high % WORD_BITS:
-        part = part[0], part[1].copy()
-        clip(part, low, high)
-    return part
 
 
 def _own(keys: Keys) -> Keys:

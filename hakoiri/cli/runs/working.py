@@ -182,7 +182,7 @@ def _processes(text: str) -> tuple[int, list[int]]:
 
 
 def _connected(url: str, waits_until: float) -> "redis.Redis":
-    """Return a connection as `connect` does; until a time (`time.monotonic`), wait for a Redis that lets nobody in."""
+    """Return a connection. Until `waits_until` (`time.monotonic`), try again if Redis does not answer or refuses."""
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
     from hakoiri.worker.transport.connection import connect
