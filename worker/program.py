@@ -45,11 +45,12 @@ _WRAPPED = {
     property: ("fget", "fset"), partial: ("func", "args", "keywords"), cached_property: ("func",),
     staticmethod: ("__func__",), classmethod: ("__func__",), re.Pattern: ("pattern", "flags"),
 }  # fmt: skip
-#: Attributes of classes that differ between processes or versions of Python without effect.
+#: Attributes of classes that differ between processes or versions of Python without effect. `copy.copy` of an instance
+#: adds `__slotnames__`.
 _PASSING = {
     "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate_func__", "__annotations_cache__",
     "__annotate__", "__static_attributes__", "__firstlineno__", "__abstractmethods__", "_abc_impl", "__module__",
-    "__parameters__", "__orig_bases__",
+    "__parameters__", "__orig_bases__", "__slotnames__",
 }  # fmt: skip
 
 

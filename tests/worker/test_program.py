@@ -76,8 +76,9 @@ SAME = {
 }
 #: Those that have no usual start.
 BOARDS = {"sliding": "AB/C."}
-#: Says the programs of all puzzles, the second time having called all of their kernels.
+#: Says the programs of all puzzles, the second time having copied them, and called all of their kernels.
 ALL = """\
+import copy
 import json
 import hakoiri.worker.main
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
@@ -87,7 +88,9 @@ if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
     for name in PUZZLES:
-        load_host_kernels(PuzzleSpec(name, start={boards}.get(name)).build())
+        puzzle = PuzzleSpec(name, start={boards}.get(name)).build()
+        load_host_kernels(puzzle)
+        copy.copy(puzzle)
 print(json.dumps({{name: dict(program_of(PuzzleSpec(name, start={boards}.get(name)).build())) for name in {names}}}))
 """
 
@@ -181,7 +184,7 @@ def test_what_a_users_file_imports_is_covered(tmp_path: Path, monkeypatch: pytes
 
 
 def test_it_is_the_same_in_each_process_whatever_that_has_done() -> None:
-    """For every puzzle, one after the other or alone, before and after its kernels were called."""
+    """For every puzzle, one after the other or alone, before and after it was copied and its kernels were called."""
     found = []
     for warm, names, seed in ((False, list(PUZZLES), "1"), (True, list(PUZZLES)[::-1], "2")):
         # One of them never collects garbage.
