@@ -297,9 +297,18 @@ def test_a_run_goes_on_when_a_host_dies_while_it_receives_its_ranges(
     stays_away: bool, hakoiri: Hakoiri, hosts: Hosts
 ) -> None:
     (process,) = (child for child in hosts.started[1].supervisor.children() if "redis" not in child.name())
-    process.suspend()
     beat = worker_key(hosts.name(1))
+
+    def is_suspended_while_it_waits() -> bool:
+        """Otherwise the request would stay in the queue, for the process that is started next."""
+        process.suspend()
+        if client.info("clients")["blocked_clients"] == len(hosts.started):
+            return True
+        process.resume()
+        return False
+
     with redis.Redis.from_url(hosts.url) as client:
+        wait_until(is_suspended_while_it_waits, what="a host that waits for a request")
         # However long the command takes to start, it must choose this host.
         assert client.persist(beat)
         running = hakoiri.start("run", *GAP, *hosts.arguments("--json"))
