@@ -25,7 +25,7 @@ class RangeMap:
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
     copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
     reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
-    more, but were away when they were to drop what they had. With `neighbours` the ranges of a host follow those of the
+    more, but have not dropped what they had. With `neighbours` the ranges of a host follow those of the
     host before it. The next host has their copies and takes over; for the last host, the one before it.
     """
 
@@ -155,11 +155,12 @@ class RangeMap:
         return replace(self, owners=owners, settled=False)._copied()
 
     def without(self, host: str) -> "RangeMap":
-        """The same when a host has left that has no ranges; copies that it had are due elsewhere."""
+        """The same when a host has left that has no ranges any more; copies that it had are due elsewhere."""
         names = [name for name in self.hosts if name != host]
         numbers = {self.hosts.index(name): number for number, name in enumerate(names)}
         owners, copies = [numbers[owner] for owner in self.owners], [numbers.get(copy, NOBODY) for copy in self.copies]
-        return replace(self, hosts=names, owners=owners, copies=copies, settled=False)._copied()
+        left = [*self.left, host]
+        return replace(self, hosts=names, owners=owners, copies=copies, settled=False, left=left)._copied()
 
     def copied(self) -> "RangeMap":
         """The same, of a run without copies, with copies of all ranges, which are due."""

@@ -8,6 +8,7 @@ from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.kept import KeptBlocks
 from hakoiri.coordinator.executors.opening import open_keepers
 from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.coordinator.steps.moving import RangeMover
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.disk import refuse_network_file_system
 from hakoiri.storage.layers.blocks import join_blocks
@@ -35,6 +36,8 @@ def collect_run(directory: Path, redis: str, control: Control, observer: Observe
             raise RunError(f"no host keeps layers of run {directory.name}", Hint("status", directory.name))
         refuse_network_file_system(directory)
         keepers = open_keepers(store, redis, control, observer)
+        if not keepers.range_map.settled:
+            RangeMover(store, keepers, observer.note).settle()
         kept = KeptBlocks(keepers, store.layout, waits=True)
         store.elsewhere = lambda: kept
         _copy_labels(store, control)

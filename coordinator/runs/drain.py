@@ -14,15 +14,15 @@ from hakoiri.storage.errors import FormatError, GoneError, RunHeldError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.names import run_directories
+from hakoiri.storage.names import HOSTS_KEY, META, run_directories
 from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
 
 _PAUSE_SECONDS = 0.5
 
 
 def runs_kept_by(data: Path, host: str) -> list[Path]:
-    """Return the runs of which a host keeps layers; those that belong to others last, for their ranges follow."""
-    return sorted((run for run in run_directories(data) if host in _keepers(run)), key=lambda run: bool(base_of(run)))
+    """Return the runs of which a host has layers; those that belong to others last, for their ranges follow."""
+    return sorted((run for run in run_directories(data) if _is_needed(run, host)), key=lambda run: bool(base_of(run)))
 
 
 def leave_out(host: str, redis: str, kept: list[Path]) -> None:
@@ -45,13 +45,13 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
     away and others have no copies, Redis and storage errors.
     """
     told = False
-    while host in _keepers(directory):
+    while _is_needed(directory, host):
         control.check()
         try:
             with RunLock(directory), RunStore(directory, writable=True) as store:
-                if host not in store.keepers():
-                    return
-                _drain(store, host, redis, control, observer)
+                # It may have left meanwhile.
+                if host in _keepers(store):
+                    _drain(store, host, redis, control, observer)
         except RunHeldError:
             if not told:
                 observer.note(f"run {directory.name} is in progress; its ranges move as soon as it allows")
@@ -65,7 +65,11 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     living, status = keepers.pool.living().keys(), store.state.status
     if away := sorted({*keepers.range_map.hosts} - {host} - living):
         raise keepers.away(away)
-    if host in living:
+    if host not in keepers.range_map.hosts:
+        observer.note(f"finishing the move of ranges of run {store.directory.name}")
+        moving.settle()
+        moving.let_go([host])
+    elif host in living:
         moving.settle()
         moving.drain(host, keepers.pool.changes(keepers.range_map.hosts)[1])
     elif host in keepers.range_map.dispensable():
@@ -74,12 +78,21 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
     else:
         text = f"host {host} does not answer, and no other host has copies of its ranges of run {store.directory.name}"
         raise RunError(text, Hint("host", "DIR"))
+    store.commit(store.state)
     if store.state.status != status:
         observer.note(f"run {store.directory.name}: {store.state.reason}", *store.state.hints)
 
 
-def _keepers(directory: Path) -> list[str]:
-    """The hosts of a run; none of one that was deleted meanwhile, or is of another version."""
+def _is_needed(directory: Path, host: str) -> bool:
+    """Return whether a run needs a host; one that was deleted meanwhile, or is of another version, needs none."""
     with suppress(GoneError, FormatError), Ledger(directory) as ledger:
-        return ledger.keepers()
-    return []
+        return host in _keepers(ledger)
+    return False
+
+
+def _keepers(ledger: Ledger) -> list[str]:
+    """Return the hosts of a run, and those that are leaving it."""
+    if not (hosts := ledger.keepers()):
+        return []
+    fields = ledger.read_record(META, HOSTS_KEY, "record of its hosts")
+    return hosts if fields["settled"] else [*hosts, *fields["left"]]

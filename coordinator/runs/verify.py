@@ -83,6 +83,8 @@ def _living_keepers(store: RunStore, context: ComputeContext) -> "Keepers | None
     """Return the hosts of a run if all of them live, to check what they keep."""
     url = redis_of_hosts(store, context.redis)
     keepers = open_keepers(store, url, context.control, context.observer) if url else None
+    if keepers:
+        keepers.require_settled()
     return keepers if keepers and {*keepers.range_map.hosts} <= keepers.pool.living().keys() else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError
+from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.puzzles.errors import Hint, counted
@@ -71,8 +71,7 @@ class RangeMover:
             # A space that is being listed has no copies yet.
             copies = " from their copies" if self._store.state.depth >= 0 else ""
             self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
-            after = range_map.moved(range_map.from_host(host)).without(host)
-            self._record(replace(after, left=[*after.left, host]))
+            self._record(range_map.moved(range_map.from_host(host)).without(host))
 
     def let_leave(self) -> list[str]:
         """Move ranges away from living hosts that are to leave; return those that may join the run."""
@@ -131,7 +130,7 @@ class RangeMover:
         after, gone = joined.moved(targets), [host for host in range_map.hosts if host not in other.hosts]
         for host in gone:
             after = after.without(host)
-        self._move(joined, targets, replace(after, left=[*after.left, *gone]))
+        self._move(joined, targets, after)
         self.let_go(gone)
 
     def drain(self, host: str, others: Sequence[str]) -> None:
@@ -143,18 +142,14 @@ class RangeMover:
         self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
         sent = [NOBODY if range_map.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
         self._move(range_map, sent, range_map.moved(targets).without(host))
-        try:
-            self._keepers.let_go([host])
-        except (HostGoneError, HostLostError) as away:
-            self._note(f"{away}; its layers of the run stay there")
-            self._record(replace(self._keepers.range_map, left=[*self._keepers.range_map.left, host]))
+        self.let_go([host])
 
     def let_go(self, hosts: Sequence[str]) -> None:
         """Have living hosts that have left the run drop what they have of it."""
         try:
             self._keepers.let_go(hosts, waits=False)
-        except (HostLostError, ElsewhereError):
-            # When they are back again.
+        except (HostLostError, ElsewhereError) as away:
+            self._note(f"{away}; what it had of the run stays there until it is back")
             return
         range_map = self._keepers.range_map
         self._keepers.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])

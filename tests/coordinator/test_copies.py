@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from random import Random
 
@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 
 from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.executors.keepers import Keepers
+from hakoiri.coordinator.executors.opening import open_store
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
 from hakoiri.coordinator.runs.collect import collect_run
+from hakoiri.coordinator.runs.drain import drain_run, runs_kept_by
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.coordinator.steps import hosted
+from hakoiri.coordinator.steps.moving import RangeMover
+from hakoiri.puzzles.errors import Hint
+from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import DATA_FILE
@@ -295,6 +302,62 @@ def test_who_keeps_a_run_alone_leaves_it_to_a_host_that_did_not_take_part(
     directory, hosts.copies, hosts.chosen, hosts.leaving = new_run(tmp_path, options), 1, ["a"], {"a"}
     assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
     assert sorted(path.parent.name for path in tmp_path.glob("hosts/*/run-*")) == ["b", "c"]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+MOVING = ["host-send", "host-receive", "recorded", "host-settle", "host-leave"]
+USUAL_DRAINS = [
+    ("drain", "host-send", 1),
+    ("drain", "recorded", 1),
+    ("drain", "host-settle", 2),
+    ("collect", "recorded", 2),
+]
+DRAINS = [
+    pytest.param(*each, marks=() if each in USUAL_DRAINS else pytest.mark.slow)
+    for each in product(["drain", "collect"], MOVING, [1, 2])
+]
+
+
+@pytest.mark.parametrize(("finish", "task", "copies"), DRAINS)
+def test_a_drain_that_is_killed_hides_nothing(
+    finish: str, task: str, copies: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either all layers can be read, or the error names the command that finishes it."""
+    monkeypatch.setenv("HAKOIRI_REDIS", "redis://nowhere")
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "300"}
+    directory, hosts.copies = new_run(tmp_path, options), copies
+    assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
+
+    def kill(asked: str, *_: object) -> None:
+        if task in (asked, "recorded"):
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        if task == "recorded":
+            patched.setattr(RangeMover, "_place", kill)
+        else:
+            hosts.then = kill
+        with pytest.raises(Killed):
+            drain_run(directory, "b", "", Control(), Notes())
+    hosts.then = lambda *_: None
+    # With copies nothing is sent until others have taken over.
+    is_moving = task in ("recorded", "host-settle") or (copies == 2 and task != "host-leave")
+    assert range_map_of(directory, hosts).settled is not is_moving
+    if is_moving:
+        told = f"ranges of run {directory.name} are moving to other hosts"
+        with open_store(directory) as store, pytest.raises(ElsewhereError, match=told) as refused:
+            store.first_keys(9)
+        assert refused.value.hints == (Hint("drain", "b"),)
+        with pytest.raises(ElsewhereError, match=told):
+            verify_directory(directory, False, Resources(), Control(), Notes())
+    else:
+        assert_readable(directory, hosts)
+        assert verify_directory(directory, False, Resources(), Control(), Notes()).ok
+    if finish == "drain":
+        assert (directory in runs_kept_by(tmp_path, "b")) is (task != "host-leave")
+        drain_run(directory, "b", "", Control(), Notes())
+        assert not list(tmp_path.glob("hosts/b/run-*"))
+        assert verify_directory(directory, False, Resources(), Control(), Notes()).ok
     assert_as_a_plain_search(directory, options, hosts)
 
 
