@@ -118,14 +118,6 @@ class Keepers:
             raise self.away(missing)
         return living
 
-    def require_settled(self) -> None:
-        """Raise `ElsewhereError` while some blocks are not where `range_map` says, because ranges move."""
-        if not self.range_map.settled:
-            run, left = self._store.directory.name, self.range_map.left
-            text = f"ranges of run {run} are moving to other hosts"
-            todo = "wait for the command that moves them, or repeat it if it was interrupted"
-            raise ElsewhereError(f"{text}; {todo}", Hint("drain", left[-1]) if left else Hint("resume", run))
-
     def away(self, hosts: Collection[str]) -> ElsewhereError:
         """Return the error that these hosts do not answer, with what to do."""
         run = self._store.directory.name

@@ -126,17 +126,19 @@ class KeptBlocks:
             return self._indexes[depth]
 
     def _firsts(self, host: str, arrays: list[Array], there: Collection[str]) -> list[Key]:
-        """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away."""
+        """The first keys of the blocks to ask a host for: its own, and copies of those of hosts that are away.
+
+        Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
+        """
         if len(arrays) != 2 or not all(self._layout.holds(each) for each in arrays):
             raise PayloadError(f"the answer of host {host} is not readable: it lists no blocks")
         range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
-        if {*range_map.hosts} <= {*there}:
+        if range_map.settled and {*range_map.hosts} <= {*there}:
             return own
         cuts, place = Partition.unpack(range_map.partition, self._layout).cuts, range_map.hosts.index(host)
-        numbers = [bisect_right(cuts, first) for first in copied]
-        orphans = {n for n in {*numbers} if range_map.hosts[range_map.owners[n]] not in there}
-        needed = {n for n in orphans if range_map.copy_of(n) == place}
-        return own + [first for first, number in zip(copied, numbers, strict=True) if number in needed]
+        owners = enumerate(range_map.hosts[owner] for owner in range_map.owners)
+        mine = {n for n, owner in owners if owner == host or (owner not in there and range_map.copy_of(n) == place)}
+        return [first for first in {*own, *copied} if bisect_right(cuts, first) in mine]
 
     def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:
         """Have the blocks of these numbers among the last that were used; if one is missing, some more `ahead`."""

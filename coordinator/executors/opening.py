@@ -73,7 +73,7 @@ def open_context(
 def open_store(directory: Path, redis: str | None = None) -> RunStore:
     """A run to be read; layers that hosts keep over the Redis of the URL `redis`, else of HAKOIRI_REDIS.
 
-    Raises storage errors; `ElsewhereError` when a layer is read whose hosts cannot be reached, or are moving ranges.
+    Raises storage errors; `ElsewhereError` when a layer is read whose hosts cannot be reached.
     """
     store = RunStore(directory)
     url = redis_of_hosts(store, redis)
@@ -83,9 +83,7 @@ def open_store(directory: Path, redis: str | None = None) -> RunStore:
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.executors.kept import KeptBlocks
 
-        keepers = open_keepers(store, url or "", Control(), SilentObserver())
-        keepers.require_settled()
-        return KeptBlocks(keepers, store.layout)
+        return KeptBlocks(open_keepers(store, url or "", Control(), SilentObserver()), store.layout)
 
     if url:
         store.elsewhere = elsewhere

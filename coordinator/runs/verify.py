@@ -80,12 +80,12 @@ def verify_run(
 
 
 def _living_keepers(store: RunStore, context: ComputeContext) -> "Keepers | None":
-    """Return the hosts of a run if all of them live, to check what they keep."""
+    """Return the hosts of a run if all of them live, to check what they keep; ``None`` while ranges move."""
     url = redis_of_hosts(store, context.redis)
     keepers = open_keepers(store, url, context.control, context.observer) if url else None
-    if keepers:
-        keepers.require_settled()
-    return keepers if keepers and {*keepers.range_map.hosts} <= keepers.pool.living().keys() else None
+    if keepers is None or not keepers.range_map.settled:
+        return None
+    return keepers if {*keepers.range_map.hosts} <= keepers.pool.living().keys() else None
 
 
 def _is_hosted(store: RunStore, depth: Depth) -> bool:
