@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from random import Random
@@ -40,22 +41,17 @@ from tests.support.near_hosts import (
     options_of,
     range_map_of,
     resources_of,
+    with_searches,
 )
 from tests.support.runs import Notes
-from tests.support.toy_runs import EMBEDDINGS, new_run
+from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
 USUAL = [("u32", "low", "no"), ("u64", "spread", "yes"), ("u128", "spread", "no"), ("u256", "clumped", "yes")]
-SEARCHES = [(*each, directed) for each in EMBEDDINGS for directed in ("no", "yes")]
 ASKED = ["host-take", "host-expand", "host-keep", "host-merge", "host-send", "host-receive", "host-settle"]
 
 
-def searches(name: str, *values: object) -> pytest.MarkDecorator:
-    """Each value of a parameter with every search, by default with one of the usual ones in turn."""
-    usual = [*zip(values, cycle(USUAL), strict=False)]
-    cases = [(value, search) for value in values for search in SEARCHES]
-    marked = [pytest.param(*each, marks=() if each in usual else pytest.mark.slow) for each in cases]
-    return pytest.mark.parametrize((name, "search"), marked)
+searches = partial(with_searches, cycle(USUAL))
 
 
 @pytest.fixture

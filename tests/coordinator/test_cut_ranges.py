@@ -1,6 +1,7 @@
 """Runs whose ranges are cut while hosts make them: every layer is that of a plain search, whoever is lost."""
 
-from itertools import accumulate, pairwise
+from functools import partial
+from itertools import accumulate, cycle, pairwise
 from pathlib import Path
 
 import pytest
@@ -26,20 +27,14 @@ from tests.support.near_hosts import (
     options_of,
     range_map_of,
     resources_of,
+    with_searches,
 )
 from tests.support.runs import Notes
-from tests.support.toy_runs import EMBEDDINGS, new_run
+from tests.support.toy_runs import new_run
 
 pytestmark = pytest.mark.timeout(300)
-USUAL = {("u32", "spread", "no"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"), ("u256", "clumped", "no")}
-searches = pytest.mark.parametrize(
-    "search",
-    [
-        pytest.param((*each, directed), marks=() if (*each, directed) in USUAL else pytest.mark.slow)
-        for each in EMBEDDINGS
-        for directed in ("no", "yes")
-    ],
-)
+USUAL = [("u32", "spread", "no"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"), ("u256", "clumped", "no")]
+searches = partial(with_searches, cycle(USUAL))
 SEARCH = ("u64", "spread", "no")
 
 
@@ -51,8 +46,7 @@ def hosts(hosts: NearHosts, monkeypatch: pytest.MonkeyPatch) -> NearHosts:
     return hosts
 
 
-@searches
-@pytest.mark.parametrize("copies", [1, 2])
+@searches("copies", 1, 2)
 def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,8 +89,7 @@ def test_what_is_made_of_the_next_layer_is_dropped_if_ranges_are_cut_or_move(
     assert_as_a_plain_search(directory, options, hosts)
 
 
-@searches
-@pytest.mark.parametrize("task", ["host-cut", "host-settle"])
+@searches("task", "host-cut", "host-settle")
 def test_a_disk_is_lost_while_ranges_are_cut(
     task: str, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,8 +108,7 @@ def test_a_disk_is_lost_while_ranges_are_cut(
     assert_as_a_plain_search(directory, options, hosts)
 
 
-@searches
-@pytest.mark.parametrize("asked", [1, 2, 3])
+@searches("asked", 1, 2, 3)
 def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     asked: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,8 +136,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     assert_as_a_plain_search(directory, options, hosts)
 
 
-@searches
-@pytest.mark.parametrize("copies", [1, 2])
+@searches("copies", 1, 2)
 def test_hosts_join_a_run_that_one_host_began_with_fewer_ranges_than_there_are_hosts(
     copies: int, search: tuple[str, str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

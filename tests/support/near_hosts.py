@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,9 +46,11 @@ from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.commands import PATIENCE_SECONDS
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
-from tests.support.toy_runs import MANNERS, assert_as_expected
+from tests.support.toy_runs import EMBEDDINGS, MANNERS, assert_as_expected
 
 NAMES = ["a", "b", "c"]
+#: The layout of a toy puzzle, its keys, and whether it is directed.
+Search = tuple[str, str, str]
 
 
 class Killed(BaseException):
@@ -250,7 +253,15 @@ def assert_as_a_plain_search(directory: Path, options: dict[str, str], hosts: Ne
         assert (store.read(META, ROUND_KEY), store.read(META, HOSTS_KEY)) == (None, None)
 
 
-def options_of(search: tuple[str, str, str]) -> dict[str, str]:
+def with_searches(usual: Iterator[Search], name: str, *values: object) -> pytest.MarkDecorator:
+    """Each value of a parameter with every search; all are slow but one for each value, the next of the `usual`."""
+    default = [*zip(values, usual, strict=False)]
+    cases = product(values, [(*each, directed) for each in EMBEDDINGS for directed in ("no", "yes")])
+    marked = [pytest.param(*each, marks=() if each in default else pytest.mark.slow) for each in cases]
+    return pytest.mark.parametrize((name, "search"), marked)
+
+
+def options_of(search: Search) -> dict[str, str]:
     """Options of a small toy puzzle by layout, keys and whether it is directed."""
     return dict(zip(("layout", "keys", "directed"), search, strict=True), size="300")
 

@@ -164,6 +164,7 @@ def test_a_lost_disk_costs_a_census_with_copies_no_configuration(
     assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []
 
 
+@pytest.mark.slow
 def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_complete(
     hakoiri: Hakoiri, hosts: Hosts
 ) -> None:
