@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
 
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
 
 class Forked:
     """A child process of `multiprocessing`, started, with the interface of `subprocess.Popen`."""
@@ -54,12 +56,19 @@ def fork(work: Callable[[], object]) -> Forked:
     """
     # Existing objects are exempt from garbage collection, which would unshare their pages in the child.
     gc.freeze()
-    return Forked(multiprocessing.get_context("fork").Process(target=_begin, args=(work,), daemon=True))
+    process = multiprocessing.get_context("fork").Process(target=_begin, args=(work,), daemon=True)
+    # IMPORTANT: Python drops a signal that comes before its child is set up; a blocked one waits.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        return Forked(process)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(work: Callable[[], object]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     os.setpgid(0, 0)
     os.dup2(2, 1)
     work()

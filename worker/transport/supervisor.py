@@ -183,8 +183,7 @@ class Supervisor:
         )  # fmt: skip
 
     def _in_child(self) -> None:
-        # A signal to stop may have come before the child reset its signal handlers.
-        if self._work is not None and not self._stopping:
+        if self._work is not None:
             os.environ |= self._environment
             self._work()
 
