@@ -25,8 +25,8 @@ class RangeMap:
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
     copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
     reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
-    more, but have not dropped what they had. With `neighbours` the ranges of a host follow those of the
-    host before it. The next host has their copies and takes over; for the last host, the one before it.
+    more, but have not dropped what they had. With `neighbours` the ranges of a host follow those of the host before it.
+    The next host has their copies and takes over; for the last host, the one before it.
     """
 
     hosts: list[str]
