@@ -66,7 +66,7 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        start_heartbeat(worker.name, connect(url), parent)
+        end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
     else:
         data_redis, beats = OwnDataRedis(own), connect(url, witness_name(own) if own else None)
         forget_draining(connection, host.name)
@@ -76,6 +76,9 @@ def _work() -> None:
     logging.getLogger("rq").setLevel(logging.CRITICAL)
     # Alternates between its own queue and the common one, so that no run blocks others.
     worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
+    if host is None:
+        # A host that ends is waited for.
+        end_heartbeat()
     if worker.seconds_left <= 0:
         sys.exit(OUT_OF_TIME)
 

@@ -11,6 +11,7 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.messages import TaskRequest
 from tests.support.commands import (
     START_OF_201,
@@ -212,6 +213,15 @@ def test_a_run_without_workers_works_alone_and_says_so(
     running = hakoiri.start("run", "klotski", "--whole", *resources)
     assert "works alone" in comes_out_right(running, finished)
     assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]
+
+
+def test_workers_that_are_stopped_are_not_waited_for(redis_server: RedisServer, workers: StartWorkers) -> None:
+    """Their heartbeats, which would live for some seconds, end with them."""
+    with workers(redis_server.url, 2) as team:
+        assert len(living_workers(redis_server.client)) == 2
+        team.supervisor.send(signal.SIGTERM)
+        assert team.supervisor.finish().code == 0
+        assert not living_workers(redis_server.client)
 
 
 def test_workers_that_come_late_are_used(

@@ -20,6 +20,8 @@ from hakoiri.worker.transport.values import AwayError, parser_of
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Seconds between the beats of a worker, and of silence after which it is taken for dead.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
+#: A worker that ends waits for Redis no longer than this.
+_FAREWELL_SECONDS = 1.0
 #: A URL without user and password: scheme, host and port, path. Text after another colon may be a password.
 _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
 
@@ -134,15 +136,17 @@ def host_of(worker: str) -> str:
 
 def start_heartbeat(
     worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str] = str, members: str = WORKERS
-) -> None:
+) -> Callable[[], None]:
     """Report `worker` as alive in Redis, now and from a thread; the thread ends this process when its parent is gone.
+
+    Return a function that ends this and reports it as dead, so that no coordinator waits for its heartbeat to expire.
 
     Each beat holds the text of `say`: empty for a worker, a `HostBeat` for one of the HOSTS. RQ's own registry is no
     help: a worker that does not fork sends no heartbeat during a job, and its entry outlives it by minutes.
 
     IMPORTANT: the first beat is sent before this returns, so that no chunk is begun by a worker that seems dead.
     """
-    pause = threading.Event()
+    ending = threading.Event()
 
     def beat() -> None:
         said = say()
@@ -154,16 +158,24 @@ def start_heartbeat(
 
     def go_on_beating() -> None:
         while parent is None or os.getppid() == parent:
-            pause.wait(BEAT_SECONDS)
+            if ending.wait(BEAT_SECONDS):
+                forget_worker(worker, connection)
+                return
             beat()
         os._exit(1)
 
+    def end() -> None:
+        ending.set()
+        thread.join(_FAREWELL_SECONDS)
+
     beat()
-    threading.Thread(target=go_on_beating, name="heartbeat", daemon=True).start()
+    thread = threading.Thread(target=go_on_beating, name="heartbeat", daemon=True)
+    thread.start()
+    return end
 
 
 def forget_worker(worker: str, connection: redis.Redis) -> None:
-    """Declare a worker dead at once; its parent has seen it end."""
+    """Declare a worker dead at once: it ends, or its parent has seen it end."""
     with suppress(redis.RedisError):
         connection.delete(worker_key(worker))
 
