@@ -180,7 +180,7 @@ class LayerUnion:
     @cached_property
     def _sample(self) -> Keys:
         found = np.concatenate([layer.sample() for layer in self.layers])
-        return found[:: -(-len(found) // _MOST_SAMPLED)]
+        return np.ascontiguousarray(found[:: -(-len(found) // _MOST_SAMPLED)])
 
 
 def all_keys(layer: Layer) -> Keys:

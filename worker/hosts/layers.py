@@ -3,6 +3,8 @@
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import sort_keys
@@ -64,7 +66,8 @@ class PartLayers:
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
         wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
-        keys, began = keys[:: max(1, len(keys) // wanted)], perf_counter()
+        # IMPORTANT: contiguous, or numba would compile the kernels of the puzzle once more.
+        keys, began = np.ascontiguousarray(keys[:: max(1, len(keys) // wanted)]), perf_counter()
         successors = sort_keys(puzzle.expand(keys).successors) if len(keys) else keys
         sample = SourceSample(keys, successors, max(perf_counter() - began, 1e-9) / max(1, len(keys)))
         size = self.shares.range_size(source.size, sample.seconds_each) // (PARTS if self.link.in_parts else 1)
