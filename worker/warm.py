@@ -19,7 +19,7 @@ from hakoiri.worker.deals.solving import MOST_POSITIONS, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import inner_graph, label_components
-from hakoiri.worker.graphs.forests import Forest, balance, fold, pairs_of
+from hakoiri.worker.graphs.forests import Forest, add_to_roots, balance, fold, pairs_of
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
@@ -45,8 +45,8 @@ def compiling(puzzle: Puzzle) -> str:
 
 def load_all_kernels(puzzle: Puzzle) -> None:
     """Load the kernels of any run, study or optimisation of `puzzle` into this process, or compile them."""
-    load_host_kernels(puzzle)
-    load_graph_kernels(puzzle)
+    load_space_kernels(puzzle)
+    load_distance_kernels(puzzle)
     load_unmove_kernels(puzzle)
     load_layout_kernels()
     load_solving_kernels(puzzle)
@@ -125,6 +125,19 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
     KeyIndex.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)
+
+
+def load_space_kernels(puzzle: Puzzle) -> None:
+    """Load the kernels by which hosts join the configurations of a whole space."""
+    load_host_kernels(puzzle)
+    load_edge_kernels(puzzle)
+    keys = puzzle.keys([puzzle.start])
+    pairs = pairs_of(keys, keys)
+    is_increasing(pairs)
+    layout = layout_of(pairs)
+    merge([layout.pack([0, layout.greatest])], [])
+    vertices = np.zeros(1, dtype=np.int32)
+    add_to_roots(vertices, np.ones(1, dtype=np.uint32))
 
 
 def load_distance_kernels(puzzle: Puzzle) -> None:
@@ -220,6 +233,9 @@ _LOADERS: dict[str, Loader] = {
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,
     "forest": load_edge_kernels,
+    "host-edges": load_space_kernels,
+    "host-hand": load_space_kernels,
+    "host-join": load_space_kernels,
     "hunt": load_walking_kernels,
     "look": load_distance_kernels,
     "member": load_family_kernels,

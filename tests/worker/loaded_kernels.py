@@ -1,8 +1,8 @@
 """Prints the kernels that tasks on graphs, runs by threads and runs by hosts load; each in a process of its own.
 
 The line of a task, in JSON, has the kernels that the task calls and its loader does not load. The line of a puzzle of
-`RUNS` or `HOSTED` has two lists: the kernels that its run loads before its clock starts, and those it loads while it
-works.
+`RUNS` has two lists: the kernels that its run loads before its clock starts, and those it loads while it works. The two
+lines of a puzzle of `HOSTED` have the kernels that hosts call and have not loaded, for its layers and for its space.
 """
 
 import json
@@ -10,7 +10,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,11 @@ from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles import jit
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import layers
+from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.tasks import TASKS, Arrays
 from hakoiri.worker.warm import kernels_of
 from tests.support.near_hosts import near_hosts
@@ -33,7 +34,7 @@ from tests.support.near_hosts import near_hosts
 #: Puzzles whose runs are looked at.
 RUNS = ("klotski", "gap")
 #: Puzzles whose runs by hosts are looked at, with their options.
-HOSTED = {"tiles": {"rows": "2", "columns": "4"}, "topspin": {"n": "7", "k": "4"}}
+HOSTED = {"tiles": {"rows": "2", "columns": "3"}, "topspin": {"n": "7", "k": "4"}, "klotski": {}}
 PUZZLE = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}).build()
 #: Two rings of three vertices, and the first of them.
 RINGS: list[np.ndarray] = [np.arange(7, dtype=np.int64), np.array([1, 2, 0, 4, 5, 3], dtype=np.int32)]
@@ -81,27 +82,52 @@ def called_besides(task: str, chunk: Arrays, shared: Arrays) -> list[str]:
     return found[0]
 
 
-def loaded_by_run(puzzle: str, by_hosts: bool) -> tuple[list[str], list[str]]:
-    """The kernels that a run loads before its clock starts, and while it works."""
+def loaded_by_run(puzzle: str) -> tuple[list[str], list[str]]:
+    """The kernels that a run by threads loads before its clock starts, and while it works."""
     found: list[list[str]] = [[]]
     load_kernels = Job.load_kernels
 
-    def then_work(job: Job, _: bool) -> None:
+    def then_work(job: Job, by_hosts: bool) -> None:
         load_kernels(job, by_hosts)
         found.append([])
 
     noted(found)
     Job.load_kernels = then_work  # type: ignore[assignment, method-assign]
     # Layers both small and cut into chunks.
-    resources = Resources(farm_from=1 if by_hosts else 100, chunk=100)
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched, ExitStack() as hosts:
-        if by_hosts:
-            hosts.enter_context(near_hosts(Path(folder, "hosts"), patched))
-            # All that a host expands before a layer is a sample.
-            patched.setattr(layers, "_LEAST_SAMPLED", 16)
-        run = make_run(Path(folder), PuzzleSpec(puzzle, HOSTED.get(puzzle, {})), "explore", {}, Resources())
+    resources = Resources(farm_from=100, chunk=100)
+    with tempfile.TemporaryDirectory() as folder:
+        run = make_run(Path(folder), PuzzleSpec(puzzle, {}), "explore", {}, Resources())
         drive(run, resources, Control(), SilentObserver())
     return found[0], found[-1]
+
+
+def called_by_hosts(puzzle: str, kind: str) -> list[str]:
+    """The kernels that hosts call in a run of a kind and have not loaded for what is asked."""
+    found: list[list[str]] = [[]]
+    perform = Host.perform
+
+    def loaded_first(host: Host, task: str, rules: Puzzle, *more: Any) -> list[np.ndarray]:
+        kernels_of(task)(rules)
+        found.append([])
+        answer = perform(host, task, rules, *more)
+        found[0] += found.pop()
+        found.append([])
+        return answer
+
+    noted(found)
+    Host.perform = loaded_first  # type: ignore[assignment, method-assign]
+    # The coordinator of another process has kernels of its own.
+    Job.load_kernels = lambda *_: found.append([])  # type: ignore[method-assign]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pytest.MonkeyPatch.context() as patched,
+        near_hosts(Path(folder, "hosts"), patched),
+    ):
+        # Less than a layer is expanded before it, as a sample.
+        patched.setattr(layers, "_LEAST_SAMPLED", 16)
+        run = make_run(Path(folder), PuzzleSpec(puzzle, HOSTED[puzzle]), kind, {}, Resources())
+        drive(run, Resources(farm_from=1), Control(), SilentObserver())
+    return found[0]
 
 
 def say(name: str, kernels: Callable[..., Any], *arguments: Any) -> None:
@@ -116,5 +142,8 @@ def say(name: str, kernels: Callable[..., Any], *arguments: Any) -> None:
 if __name__ == "__main__":
     for task, chunk, shared in asked(configurations()):
         say(task, called_besides, task, chunk, shared)
-    for puzzle in (*RUNS, *HOSTED):
-        say(puzzle, loaded_by_run, puzzle, puzzle in HOSTED)
+    for puzzle in RUNS:
+        say(puzzle, loaded_by_run, puzzle)
+    for puzzle in HOSTED:
+        for kind in ("explore", "census"):
+            say(f"{puzzle} by hosts", called_by_hosts, puzzle, kind)
