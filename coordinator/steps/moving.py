@@ -148,8 +148,8 @@ class RangeMover:
         """Have living hosts that have left the run drop what they have of it."""
         try:
             self._keepers.let_go(hosts, waits=False)
-        except (HostLostError, ElsewhereError) as away:
-            self._note(f"{away}; what it had of the run stays there until it is back")
+        except (HostLostError, ElsewhereError):
+            self._note(f"{', '.join(hosts)}: no answer; a part of the run stays there until it goes on or is collected")
             return
         range_map = self._keepers.range_map
         self._keepers.range_map = replace(range_map, left=[host for host in range_map.left if host not in hosts])

@@ -103,21 +103,21 @@ def loaded_by_run(puzzle: str) -> tuple[list[str], list[str]]:
 
 def called_by_hosts(puzzle: str, kind: str) -> list[str]:
     """The kernels that hosts call in a run of a kind and have not loaded for what is asked."""
-    found: list[list[str]] = [[]]
-    perform = Host.perform
+    called, others = list[str](), list[str]()
+    found, perform = [others], Host.perform
 
     def loaded_first(host: Host, task: str, rules: Puzzle, *more: Any) -> list[np.ndarray]:
         kernels_of(task)(rules)
-        found.append([])
-        answer = perform(host, task, rules, *more)
-        found[0] += found.pop()
-        found.append([])
-        return answer
+        found.append(called)
+        try:
+            return perform(host, task, rules, *more)
+        finally:
+            found.append(others)
 
     noted(found)
     Host.perform = loaded_first  # type: ignore[assignment, method-assign]
     # The coordinator of another process has kernels of its own.
-    Job.load_kernels = lambda *_: found.append([])  # type: ignore[method-assign]
+    Job.load_kernels = lambda *_: None  # type: ignore[method-assign]
     with (
         tempfile.TemporaryDirectory() as folder,
         pytest.MonkeyPatch.context() as patched,
@@ -127,7 +127,7 @@ def called_by_hosts(puzzle: str, kind: str) -> list[str]:
         patched.setattr(layers, "_LEAST_SAMPLED", 16)
         run = make_run(Path(folder), PuzzleSpec(puzzle, HOSTED[puzzle]), kind, {}, Resources())
         drive(run, Resources(farm_from=1), Control(), SilentObserver())
-    return found[0]
+    return called
 
 
 def say(name: str, kernels: Callable[..., Any], *arguments: Any) -> None:
