@@ -117,7 +117,7 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
         print("no redis-server on this machine: its figures are left out", file=sys.stderr)
         return
     with _redis() as url, _workers(url, 2) as servers:
-        everything = ("--redis", url, "--farm-from", "0")
+        everything = ("--redis", url, "--farm", "0")
         remote_jobs: list[tuple[str, int, tuple[str, ...]]] = [
             ("whole job through Redis, 2 workers", repeat, ("run", "klotski", "--whole", "--redis", url)),
             (

@@ -32,7 +32,7 @@ from tests.support.servers import RedisServer
 HAKOIRI = Path(sys.executable).parent / "hakoiri"
 CONTROL = "control"
 #: A run that compiles and loads the kernels that every run needs.
-_FIRST = ("klotski", "--farm-from", "0")
+_FIRST = ("klotski", "--farm", "0")
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class Space:
     def arguments(self) -> list[str]:
         """The arguments of `hakoiri run`."""
         options = [word for name, value in self.options.items() for word in ("-o", f"{name}={value}")]
-        return [self.puzzle, *options, *(["--from", self.start] if self.start else []), "--farm-from", str(self.farm)]
+        return [self.puzzle, *options, *(["--from", self.start] if self.start else []), "--farm", str(self.farm)]
 
 
 _PANCAKES = {2: 0.92, 4: 0.83, 8: 0.76}

@@ -36,7 +36,7 @@ class Work(NamedTuple):
 WORKS = [
     Work("components", ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole",
                         "--diameters", "below=2")),
-    Work("small components", ("run", "klotski", "--whole", "--farm-from", "1000")),
+    Work("small components", ("run", "klotski", "--whole", "--farm", "1000")),
     Work("eccentricities", ("diameter", "last", "--all"), [("run", *_SLIDING)]),
     Work("goal distances, directed", ("hardest", "last"), [("run", "superpuzz", "-o", "columns=5")]),
     Work("verify", ("verify", "last", "--full"), [("run", "tiles")]),

@@ -194,7 +194,7 @@ def stop_hosts() -> None:
 
 def check_runs() -> None:
     """Check a run that hosts keep, with kills, and an undisturbed one of the whole space by workers."""
-    enqueue("killed", "--farm-from", "1", "--hosts", "all")
+    enqueue("killed", "--farm", "1", "--hosts", "all")
     kill_during("killed")
     status, path = hakoiri("status", "killed"), hakoiri("path", "killed")
     check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")

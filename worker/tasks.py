@@ -29,6 +29,7 @@ from hakoiri.worker.layers.bloom import may_hold
 from hakoiri.worker.layers.deriving import derive
 from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.partition import scatter
+from hakoiri.worker.layers.ranges import expand_chunk
 from hakoiri.worker.nakuron import tilting
 from hakoiri.worker.plays import moving
 from hakoiri.worker.solitaires import hunting as hunting_cards
@@ -38,6 +39,12 @@ Array = NDArray[Any]
 Arrays = Sequence[Array]
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 _Made = TypeVar("_Made")
+
+
+def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys of U(N)], shared [the cuts of a partition, [N+1]] -> `ExpandedChunk`: their distinct successors by range."""
+    (keys,), (cuts, depth) = chunk, shared
+    return expand_chunk(puzzle, keys, cuts, int(depth[0]))
 
 
 def filter_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -193,6 +200,7 @@ TASKS: dict[str, Task] = {
     "derive": derive,
     "diameters": diameters,
     "eccentricities": eccentricities,
+    "expand": expand,
     "forest": forest,
     "goals": filter_goals,
     "hunt": hunt,

@@ -232,6 +232,7 @@ _LOADERS: dict[str, Loader] = {
     "before": load_unmove_kernels,
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,
+    "expand": load_host_kernels,
     "forest": load_edge_kernels,
     "host-edges": load_space_kernels,
     "host-hand": load_space_kernels,

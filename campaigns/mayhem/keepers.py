@@ -14,7 +14,7 @@ from tests.support.process_setup import be_impatient
 _MOST_BLOWS = 4
 #: By hosts a run takes so many times what it takes by threads, the start included.
 _LONGER = 4
-_KEPT = ("--hosts", "all", "--farm-from", "1")
+_KEPT = ("--hosts", "all", "--farm", "1")
 #: A whole space, of which no component is measured.
 _WHOLE = ("--whole", "--diameters", "largest=0")
 

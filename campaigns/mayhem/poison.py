@@ -29,7 +29,7 @@ _MOST_SESSION_SECONDS = 600.0
 _GOOD = [WORKS[name] for name in ("explore", "directed", "own puzzle")]
 _GOOD_FOR_WORKERS = [FOR_WORKERS[name] for name in ("whole", "tree", "own puzzle")]
 #: Each chunk is one configuration, for a worker.
-_FARMED = ("--whole", "--chunk", "1", "--farm-from", "1")
+_FARMED = ("--whole", "--chunk", "1", "--farm", "1")
 _ENDLESS, _HUNGRY, _GREEDY = "Endless", "Hungry", "Greedy"
 
 

@@ -86,7 +86,7 @@ class Driver(Service):
     def poison(self, chance: Random) -> str:
         """Queue a poisonous run if it has none; return the name of the puzzle, empty if it has one."""
         name = chance.choice(POISONS)
-        farmed = ("--whole", "--chunk", "1", "--farm-from", "1") if self._farms else ()
+        farmed = ("--whole", "--chunk", "1", "--farm", "1") if self._farms else ()
         line = ("enqueue", f"{POISON_FILE}:{name}", *farmed, "--json")
         if self.poisoned or (queued := self.hakoiri.here(*line, check=False)).code:
             return ""

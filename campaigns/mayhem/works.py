@@ -71,19 +71,19 @@ _SMALL = ("--chunk", "5")
 _LARGE = ("run", "sliding", "--from", "ABBC/ABBC/EDDG/HFFJ/.II.")
 _SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
 #: Beyond its memory, so that layers pass through the disk.
-_SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm-from", "1")
+_SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm", "1")
 WORKS = {
     work.name: work
     for work in (
         Work("explore", ("run", "klotski"), _SMALL),
         Work("explore, spilled", ("run", "klotski", "-o", "metric=finger"), _SCARCE, before=be_starved),
-        Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm-from", "1")),
+        Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm", "1")),
         # The diameters of its large components would need more memory.
         Work("whole, spilled", ("run", "klotski", "--whole", "--diameters", "below=1000"),
              ("--memory", "1MB", "--chunk", "2000"), before=be_starved),
         Work("directed", _SUPERPUZZ, _SMALL),
         Work("directed, spilled", _SUPERPUZZ, _SCARCE, before=be_impatient),
-        Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm-from", "1")),
+        Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm", "1")),
         Work("study", ("study", "deals", "superpuzz", "--sizes", "4", "--deals", "80", "--seed", "3")),
         Work("boards", ("study", "boards", "--size", "4x3", "--pieces", "1x2:* 2x1:* 1x1:*", "--empty", "2..3")),
         Work("sizes", ("study", "sizes", "pancakes", "--sizes", "3..8")),
@@ -93,7 +93,7 @@ WORKS = {
         Work("hardest, spilled", ("hardest", "last"), _SCARCE, ("run", "klotski"), before=be_starved),
         Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
         Work("own puzzle", ("run", f"{OWN_FILE}:Rings", "--whole"), ("--chunk", "7"),
-             farmed=("--chunk", "7", "--farm-from", "1")),
+             farmed=("--chunk", "7", "--farm", "1")),
     )
 }  # fmt: skip
 #: Those of which workers do chunks. The others are made layer by layer, by threads.

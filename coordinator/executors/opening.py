@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakoiri.coordinator.executors.threads import ThreadExecutor
-from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import NEVER, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.contract import Puzzle
@@ -67,7 +67,8 @@ def open_context(
                     resources.redis, connection, puzzle, spec, control, observer, tuning,
                     resources.hosts, resources.memory or 0, resources.copies or 1,
                 )  # fmt: skip
-            yield ComputeContext(puzzle, remote, local, budget, shares, control, observer, hosts, resources.redis)
+            executor = local if budget.farm == NEVER else remote
+            yield ComputeContext(puzzle, executor, local, budget, shares, control, observer, hosts, resources.redis)
 
 
 def open_store(directory: Path, redis: str | None = None) -> RunStore:

@@ -77,6 +77,13 @@ class RemoteExecutor:
         self._redis_retry.call(self._look_for_workers)
         return max(1, len(self._workers.living))
 
+    @property
+    def living(self) -> int:
+        if time.monotonic() > self._last_look + _WAIT_SECONDS:
+            self._last_look = time.monotonic()
+            self._redis_retry.call(self._look_for_workers)
+        return 0 if self._workers.is_away else max(1, len(self._workers.living))
+
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[_Landed]:
         self._stage += 1
         numbered = enumerate(chunks)

@@ -13,6 +13,7 @@ class ThreadExecutor(ThreadPool):
     """`workers` threads, with twice as many chunks in flight."""
 
     name = "threads"
+    living = 0
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         super().__init__(puzzle, workers, control)

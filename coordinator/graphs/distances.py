@@ -216,7 +216,7 @@ def measure_each(context: ComputeContext, ordered: Ordered, components: list[int
         keys, _ = ordered.part(range(component, component + 1))
         yield measure_graph(context.part(part_name(component, len(keys))), keys, component)
     small = sum(sizes[component] for component in components[len(large) :])
-    most = context.shares.chunk_size(small, context.puzzle.most_successors, context.remote_workers)
+    most = context.shares.chunk_size(small, context.puzzle.most_successors, 0.0, context.remote_workers)
     parts = list(batches(components[len(large) :], sizes, context.tuning, most))
     chunks: Iterator[Arrays] = ([*ordered.part(part)] for part in parts)
     for number, result in context.map_chunks("eccentricities", chunks, small):

@@ -78,7 +78,7 @@ def _derive(session: Session, depth: Depth) -> Keys:
     # Layers older than the previous one matter only if moves cannot be taken back.
     first = max(0, depth - 2) if puzzle.undirected else 0
     older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
-    keys, _ = small_step(session, current, [HeldLayer([current]), *older], depth)
+    keys, *_ = small_step(session, current, [HeldLayer([current]), *older], depth)
     return keys
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
+from hakoiri.coordinator.session.farming import Cost
 from hakoiri.coordinator.session.session import ComputeContext, Session
 from hakoiri.coordinator.session.work_log import Maker
 from hakoiri.coordinator.steps.inspection import inspected_expansion
@@ -84,19 +85,20 @@ class Previous:
         self._layer = layer
 
 
-def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None]:
+def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
     """Return layer `depth`, which follows `current`, computed at once in this process; `known` includes `current`.
 
-    Also return the flow of all moves if hosts may take part in the run, else ``None``.
+    Also return the flow of all moves, ``None`` if it is not summed, and the cost of expanding.
     """
-    expansion = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
-    flow = None if session.context.hosts is None else flow_of(session.puzzle, current, expansion)
+    expansion, seconds = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
+    flow = flow_of(session.puzzle, current, expansion) if session.context.sums_flow else None
+    cost = Cost(seconds / len(current), len(expansion.successors) / len(current))
     if not len(expansion.successors):
-        return current[:0], flow
+        return current[:0], flow, cost
     keys = merge([expansion.successors], []).copy()
     for layer in known:
         keys = layer.exclude_from(keys)
-    return keys, flow
+    return keys, flow, cost
 
 
 class LayeredSearch:
@@ -118,8 +120,8 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
-        #: The seconds of the last layer made here.
-        self._seconds = 0.0
+        #: The seconds of the last layer made here, and what expanding a configuration cost.
+        self._seconds, self._cost = 0.0, Cost()
         #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` if it is not summed.
         self.last_flow: int | None = None
         #: The maker of the layer in progress.
@@ -205,10 +207,11 @@ class LayeredSearch:
 
     def _made_here(self, current: Layer) -> Layer:
         """Return the layer after `current`, made at once or by threads."""
-        depth, known = self.state.depth + 1, [current, *self._older.layers()]
-        if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
+        depth, known, context = self.state.depth + 1, [current, *self._older.layers()], self._session.context
+        large = context.budget.distributes(current.size) or context.farmed_chunk(current.size, self._cost)
+        if not large and self.store.read_partial() is None:
             self._maker = "small"
-            keys, self.last_flow = small_step(self._session, all_keys(current), known, depth)
+            keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
             if len(keys):
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
@@ -260,6 +263,7 @@ class LayeredSearch:
         With rules in plain Python it is also stored at once, because the next step takes long.
         """
         record, layer = step.run()
+        self._cost = step.cost
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
@@ -282,7 +286,7 @@ class LayeredSearch:
         self.found = self.found.with_layer(record)
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
-        if self._session.context.executor is not self._session.context.local:
+        if self._session.context.redis is not None:
             self._session.work_log.add_layer(self._maker, record.size)
         headline = f"layer {depth}: {record.size:,} new"
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))

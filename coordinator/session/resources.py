@@ -11,14 +11,15 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_seconds, require_w
 from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
-_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit", "hosts", "copies")
+_LASTING = ("memory", "chunk", "farm", "deadline", "audit", "hosts", "copies")
+#: The values of `Resources.farm` besides numbers.
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
 #: Bounds of the numbers: what a manifest can store, and what one machine can start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
 _BOUNDS = {
     "workers": (1, MOST_WORKERS),
     "memory": (1, _MOST),
     "chunk": (1, _MOST),
-    "farm_from": (0, _MOST),
     "hosts": (-1, MOST_WORKERS),
     "copies": (1, 2),
 }
@@ -30,25 +31,31 @@ LEAST_MEMORY = 100 << 20
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of one session: `memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
+    """Limits of one session: `memory` in bytes for the layers in hand; `chunk` in configurations; for `farm` see
+    `Resources`.
 
-    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are made at once in
-    this process. If only a chunk size is given, every layer larger than a chunk is cut up.
+    ``chunk=None`` fits the chunks to layer, workers and memory. If only a chunk size is given, every layer larger than
+    a chunk is cut up.
     """
 
     memory: int
     chunk: int | None = None
-    farm_from: int | None = None
+    farm: str | int = AUTO
     tuning: Tuning = DEFAULT
 
     @property
+    def farm_from(self) -> int | None:
+        """The least configurations of a layer that is cut up and sent whatever it costs, if the user has set that."""
+        return 0 if self.farm == ALWAYS else self.farm if isinstance(self.farm, int) else None
+
+    @property
     def is_given(self) -> bool:
-        """Return whether the user has set what is cut up and sent."""
+        """Return whether the user has set what is cut up."""
         return self.farm_from is not None or self.chunk is not None
 
     def distributes(self, configurations: int) -> bool:
-        if self.farm_from is not None:
-            return configurations >= self.farm_from
+        if (least := self.farm_from) is not None:
+            return configurations >= least
         return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
 
     def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> Shares:
@@ -70,8 +77,10 @@ class Resources:
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, the number of worker processes to start for this run, by default 0. `memory` is in bytes, by
-    default half of the free memory of the machine and of the control groups of this process. `chunk` and `farm_from`
-    are in configurations (see `Budget`). After `deadline` seconds a chunk is sent to a second worker as well. `audit`
+    default half of the free memory of the machine and of the control groups of this process. `chunk` is in
+    configurations (see `Budget`). `farm` says which chunks are sent to workers: ``auto``, those that take longer to
+    work on than to send (`coordinator.session.farming`); ``always``, all; a number N, those of layers of N or more
+    configurations, smaller ones are made at once in this process; ``never``, none. After `deadline` seconds a chunk is sent to a second worker as well. `audit`
     is the share of the workers' chunks, 0 to 1, that this process computes again to compare. `hosts` is the number of
     hosts that keep the run, 0 for all live ones, -1 for none. By default all live hosts take over at the first large
     layer at which they have at least twice as many threads together as this process; until then threads make the
@@ -85,7 +94,7 @@ class Resources:
     workers: int | None = None
     memory: int | None = None
     chunk: int | None = None
-    farm_from: int | None = None
+    farm: str | int | None = None
     deadline: float | None = None
     audit: float | None = None
     hosts: int | None = None
@@ -96,6 +105,10 @@ class Resources:
         for name, bounds in _BOUNDS.items():
             if (value := getattr(self, name)) is not None:
                 require_within(name.replace("_", "-"), value, *bounds)
+        if isinstance(self.farm, int):
+            require_within("farm", self.farm, 0, _MOST)
+        elif self.farm not in (None, AUTO, ALWAYS, NEVER):
+            raise PuzzleError(f"farm {self.farm!r} is not {AUTO}, {ALWAYS}, {NEVER} or a number of configurations")
         if self.deadline is not None:
             require_seconds(self.deadline)
         if self.audit is not None and not 0 <= self.audit <= 1:
@@ -115,8 +128,10 @@ class Resources:
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
         """Return these resources, with unset ones taken from those in a manifest."""
+        # Before `farm`, the number alone.
+        kept = {"farm": kept["farm_from"], **kept} if "farm_from" in kept else kept
         return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
 
     def budget(self) -> Budget:
         memory = self.memory if self.memory is not None else available_memory() // 2
-        return Budget(memory, self.chunk, self.farm_from, self.tuning)
+        return Budget(memory, self.chunk, AUTO if self.farm is None else self.farm, self.tuning)

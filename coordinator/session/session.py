@@ -1,5 +1,6 @@
 """The session of a search: the puzzle, the executors that expand it, and the open run that it writes to."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT, Cost
 from hakoiri.coordinator.session.interruptible import InterruptibleWork
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.tuning import Tuning
@@ -152,6 +154,10 @@ class Executor(Protocol):
     def workers(self) -> int:
         """The number of chunks computed at once; chunks are cut to fit."""
 
+    @property
+    def living(self) -> int:
+        """The number of workers in other processes, those that are being started included."""
+
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """Yield (number of the chunk, its result) once for each chunk, in any order.
 
@@ -201,15 +207,41 @@ class ComputeContext:
         return self.budget.tuning
 
     @property
+    def sums_flow(self) -> bool:
+        """Return whether workers or hosts may take part, so that the flow of all moves is summed."""
+        return self.redis is not None
+
+    @property
     def remote_workers(self) -> int:
         """The number of live remote workers; 0 if this run sends its chunks to none."""
         return 0 if self.executor is self.local else self.executor.workers
+
+    def farmed_chunk(self, size: int, cost: Cost) -> int:
+        """Return how many of `size` configurations to send to a worker at a time; 0 to work on them in this process.
+
+        IMPORTANT: the one place that decides what is sent.
+        """
+        always = self.budget.farm_from is not None
+        too_small = size * cost.seconds < 2 * LEAST_SECONDS and not (always and self.budget.distributes(size))
+        workers = 0 if too_small else self.executor.living
+        if not workers:
+            return 0
+        least = LEAST_SENT if always else math.ceil(LEAST_SECONDS / max(cost.seconds, 1e-9))
+        sharing = workers if always else workers + self.threads
+        chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, sharing, least)
+        pays = size > chunk and cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes) < 1
+        return chunk if pays or (always and self.budget.distributes(size)) else 0
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that expand at the same time: rules in plain Python hold the interpreter's lock."""
+        return self.local.workers if self.puzzle.has_kernel else 1
 
     def cut(self, keys: Keys) -> list[Keys]:
         """Return `keys` in chunks for the executor, or in one piece if they are too few to be worth sending."""
         if not self.budget.distributes(len(keys)):
             return [keys]
-        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.remote_workers))
+        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, 0.0, self.remote_workers))
 
     def map_chunks(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()

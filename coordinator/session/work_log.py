@@ -75,6 +75,9 @@ class WorkLog:
         for name, value in figures.items():
             found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
+    def add_work(self, expander: str, size: int, seconds: float) -> None:
+        pass
+
     def add_chunk(self, task: str, host: str = "", worker: str = "") -> None:
         """Count a chunk as done, by a worker of a host or by this process."""
         found = self._hosts.setdefault(host, {"workers": 0, "chunks": {}})

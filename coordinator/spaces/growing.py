@@ -3,22 +3,24 @@
 from collections.abc import Iterator
 from itertools import count
 
+from hakoiri.coordinator.session.farming import Cost
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.worker.graphs.forests import Forest
 from hakoiri.worker.graphs.trees import Grown
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.spaces.ranges import MOVE_ARRAYS, SlabRanges, grown_by_threads, together
+from hakoiri.worker.tasks import forest
 
 
 def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]) -> Iterator[tuple[int, Grown]]:
     """Yield the trees of some ranges with the number of the range, in any order."""
-    remote = context.remote_workers if context.budget.distributes(ranges.size) else 0
-    if remote:
-        size = context.shares.chunk_size(ranges.size, MOVE_ARRAYS * context.puzzle.most_successors, remote)
+    puzzle, sample = context.puzzle, ranges.sample()
+    cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
+    if size := context.farmed_chunk(ranges.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
         yield from _grown_by_workers(context, ranges, missing, size)
     else:
-        yield from grown_by_threads(context.local, context.puzzle, context.shares, ranges, missing)
+        yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
 
 
 class _Open:

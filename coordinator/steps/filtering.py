@@ -94,21 +94,27 @@ class FilterStep(LayerStep):
         # Ranges are looked at in pieces.
         return -(-self._load // self._range_keys)
 
+    def _begin(self) -> None:
+        # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
+        cost = self.cost._replace(successors=self._puzzle.most_successors + self.cost.successors)
+        self._sent = self._context.farmed_chunk(self._source.size, cost)
+        self._chunk = self._sent or self._shares.chunk_size(self._source.size, *cost[::-1])
+        super()._begin()
+
     @property
     def _range_size(self) -> int:
-        # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
-        leads_to, context = self._puzzle.most_successors + self._sampled.branching, self._context
-        return self._shares.chunk_size(self._source.size, leads_to, context.remote_workers, self._sampled.seconds_each)
+        return self._chunk
 
     @property
     def _sums(self) -> bool:
         return False
 
-    def _look(self) -> None:
-        """Time a sample, and sort what passes of it."""
-        keys, table, began = self._sample(), partition_by(self._layout.pack([0]), 1).table, time.perf_counter()
+    def _successors(self, keys: Keys) -> Keys:
+        table = partition_by(self._layout.pack([0]), 1).table
         passed, _ = do_task(self._filter.task, self._puzzle, [keys], [table, *self._targets(0)])
-        self._sampled = SourceSample(keys, sort_keys(passed.copy()), (time.perf_counter() - began) / len(keys))
+        return passed
+
+    _inspected = _successors
 
     @property
     def _work_size(self) -> int:
@@ -139,7 +145,7 @@ class FilterStep(LayerStep):
                 yield given[-1]
 
         context, shared = self._context, [self._partition.table, *self._targets(part)]
-        if context.remote_workers and context.budget.distributes(self._source.size):
+        if self._sent:
             results = context.executor.map(self._filter.task, ([piece.keys()] for piece in keys()), shared)
         else:
 

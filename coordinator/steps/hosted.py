@@ -197,8 +197,8 @@ class HostedStep:
 def _spread_as_the_space(session: Session, depth: Depth, sample: Keys) -> Keys:
     """Sorted keys that lie about where all configurations do: the space of numbers, or what is known of it so far."""
     puzzle = session.puzzle
-    successors = session.compute(lambda: inspected_expansion(puzzle, sample, depth)).successors
-    keys = sort_keys(np.concatenate([sample, successors]))
+    expansion, _ = session.compute(lambda: inspected_expansion(puzzle, sample, depth))
+    keys = sort_keys(np.concatenate([sample, expansion.successors]))
     if puzzle.layout.words == 1 and puzzle.total is not None and int(keys[-1]) < puzzle.total:
         # It numbers its configurations: early layers say little of where the later ones lie (fullest of 2 hosts, 3x4
         # tiles: 1.46 times the mean by the first layer of 50,000).

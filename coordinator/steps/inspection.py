@@ -3,6 +3,8 @@
 Cheap: a small sample of each layer, the same whenever the run is made. `verify` checks the rest.
 """
 
+import time
+
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
@@ -22,21 +24,23 @@ _TRIED, _DECODED = 12, 4
 _GOLDEN = 0.6180339887498949
 
 
-def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
-    """Return the expansion of `keys`; raise `PuzzleError` or `ContradictionError` if it cannot be right.
+def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> tuple[Expansion, float]:
+    """Return the expansion of `keys`, and the seconds it took; raise `PuzzleError` or `ContradictionError` if it cannot be right.
 
     Check shape, number and layout of all of it. Check a few keys, chosen by `depth`: successors are configurations, the
     reference rules give what a kernel gives and, where the puzzle claims to be undirected, each move can be taken back.
     Whatever else the puzzle raises becomes a `TaskError`, as it would on a worker.
     """
     try:
+        began = time.perf_counter()
         expansion = puzzle.expand(keys)
+        seconds = time.perf_counter() - began
         _inspect(puzzle, keys, expansion, depth)
     except (HakoiriError, MemoryError):
         raise
     except Exception as error:
         raise TaskError(f"expanding layer {depth - 1} failed: {type(error).__name__}: {error}") from error
-    return expansion
+    return expansion, seconds
 
 
 def compare_rules(puzzle: Puzzle, keys: Keys) -> None:

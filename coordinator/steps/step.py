@@ -16,7 +16,9 @@ from typing import cast
 import numpy as np
 
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.farming import Cost
 from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.farm import Farm
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
@@ -33,6 +35,10 @@ from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array
+
+
+#: A sample takes at most so long to expand, unless it has fewer keys than this.
+_SAMPLE_SECONDS, _LEAST_SAMPLED = 0.05, 256
 
 
 class LayerStep:
@@ -133,17 +139,25 @@ class LayerStep:
 
     @property
     def _sums(self) -> bool:
-        """Return whether to sum the flow of all moves, which shows if hosts leave something out."""
-        return self._context.hosts is not None
+        """Return whether to sum the flow of all moves, which shows if workers or hosts leave something out."""
+        return self._context.sums_flow
 
     def _look(self) -> None:
-        """Inspect and time a sample, and sort what it leads to."""
-        keys, began = self._sample(), time.perf_counter()
-        successors = self._session.compute(partial(inspected_expansion, self._puzzle, keys, self._depth)).successors
-        self._sampled = SourceSample(keys, sort_keys(successors.copy()), (time.perf_counter() - began) / len(keys))
+        """Time and inspect a sample, and sort what it leads to: of slow rules fewer keys."""
+        keys = self._source.sample()
+        self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
+        most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
+        keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
+        successors = self._session.compute(partial(self._inspected, keys))
+        self._sampled = SourceSample(keys, sort_keys(successors.copy()), self.cost.seconds)
 
-    def _sample(self) -> Keys:
-        return self._source.sample()
+    def _successors(self, keys: Keys) -> Keys:
+        """Return what some keys of the source lead to."""
+        return self._puzzle.expand(keys).successors
+
+    def _inspected(self, keys: Keys) -> Keys:
+        """Return the same, inspected."""
+        return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
 
     @property
     def _expected(self) -> int:
@@ -190,6 +204,19 @@ class LayerStep:
         if self._uses_bitmaps:
             self._ranges.plan_bitmaps()
 
+    def _expansion(self) -> Iterator[tuple[int, int | None]]:
+        """Expand until all is, or a checkpoint is due: by threads, or also by workers; yield keys and flow of pieces."""
+
+        def is_due() -> bool:
+            return self._checkpoint_is_due
+
+        if chunk := self._context.farmed_chunk(self._source.size, self.cost):
+            farm = Farm(self._context, self._depth, self._partition, chunk)
+            yield from farm.expand(self._ranges, is_due, self._commit_before)
+            return
+        for made in self._ranges.expand(is_due, self._flow is not None, self._commit_before):
+            yield made.size, made.flow
+
     @property
     def _work_size(self) -> int:
         return self._source.size
@@ -213,9 +240,9 @@ class LayerStep:
         if done and self._at is None:
             self._at = key_at(next(cast(Layer, self._source).chunks(done, 1)), 0)
         self._ranges.begin_at(self._at or 0)
-        for made in self._ranges.expand(lambda: self._checkpoint_is_due, self._flow is not None, self._commit_before):
-            self._flow, self._at = total_flow([self._flow, made.flow]), self._ranges.end
-            yield made.size
+        for size, flow in self._expansion():
+            self._flow, self._at = total_flow([self._flow, flow]), self._ranges.end
+            yield size
 
     def _save(self) -> None:
         """Commit what is staged together with how far the layer is; then the files of its ranges may go."""

@@ -92,7 +92,8 @@ class TreeSearch:
         self._add(keys)
         while self._more_prefixes(keys):
             self._session.control.check()
-            following = sort_keys(inspected_expansion(self._puzzle, keys, self._state.depth + 1).successors)
+            expansion, _ = inspected_expansion(self._puzzle, keys, self._state.depth + 1)
+            following = sort_keys(expansion.successors)
             if not len(following):
                 break
             if not is_increasing(following):

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 ChunkOption = Annotated[
     int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted to the work")
 ]
-FarmFromOption = Annotated[
-    int | None,
-    option("--farm-from", "N", "Compute layers of N or more configurations in chunks.", min=0,
-           usual="50000; with --chunk, more than a chunk"),
+FarmOption = Annotated[
+    str | None,
+    option("--farm", "auto|always|never|N",
+           "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
+           "those of layers of N or more configurations.",
+           parser=shared.parse_farm, usual="auto"),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
@@ -80,7 +82,7 @@ class Layers(Driving):
     """Options of a search by layers that a coordinator drives."""
 
     chunk: ChunkOption = None
-    farm_from: FarmFromOption = None
+    farm: FarmOption = None
     deadline: DeadlineOption = None
     audit: AuditOption = None
 

@@ -100,6 +100,15 @@ def parse_share(text: str) -> float:
     return share
 
 
+def parse_farm(text: str) -> str | int:
+    """Return what is sent to workers: ``auto``, ``always``, ``never``, or a number of configurations."""
+    if text in ("auto", "always", "never"):
+        return text
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is not auto, always, never or a number of configurations")
+    return int(text)
+
+
 def parse_options(texts: list[str]) -> dict[str, str]:
     """Return ``["metric=unit"]`` as a mapping."""
     options: dict[str, str] = {}

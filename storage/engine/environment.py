@@ -184,9 +184,11 @@ class Environment:
             return self._read_own(take) if self._writable else self._read_beside(take)
 
     def _read_own(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
-        if self._closed:
-            self._shared.handle = _open(self.directory, self._durable)
-            self._closed = False
+        with _opening:
+            # Several threads may read.
+            if self._closed:
+                self._shared.handle = _open(self.directory, self._durable)
+                self._closed = False
         # LMDB reads the meta pages in its map when a transaction begins.
         self._file.read(1, 1)
         with self._handle.begin() as transaction:

@@ -61,7 +61,7 @@ from tests.support.toy_runs import before_call, left_by_another_version, open_wi
 _SLAB = 64
 #: Too little for the moves of all, enough for those of the small components.
 _SHORT = Resources(
-    workers=2, memory=20_000, chunk=50, farm_from=1,
+    workers=2, memory=20_000, chunk=50, farm=1,
     tuning=Tuning(least_bytes=20_000, most_range=3 * _SLAB, checkpoint=-1.0),
 )  # fmt: skip
 _SMALL = {"diameters": "below=200"}
@@ -427,7 +427,7 @@ def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(memory: int
     directories = [make_run(tmp_path, spec, "census", {}, Resources()) for _ in range(2)]
     # The graph does not need all of the greater memory, but the eccentricities would.
     tuning = Tuning(least_bytes=20_000, most_range=3 * _SLAB, searched_alone_from=2)
-    short = Resources(memory=memory, chunk=50, farm_from=1, tuning=tuning)
+    short = Resources(memory=memory, chunk=50, farm=1, tuning=tuning)
     assert [driven(directories[0], Resources()), driven(directories[1], short)] == ["complete"] * 2
     with closing(Run(RunStore(directories[0]))) as full, closing(Run(RunStore(directories[1]))) as run:
         (expected,), (record,) = full.components(), run.components()

@@ -62,7 +62,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def resources(slabs: int = 3) -> Resources:
     """So many slabs in a range, at most."""
-    return Resources(farm_from=1, tuning=Tuning(most_range=slabs * _SLAB, checkpoint=-1.0))
+    return Resources(farm=1, tuning=Tuning(most_range=slabs * _SLAB, checkpoint=-1.0))
 
 
 def started(data: Path, puzzle: str = "toy", **options: str) -> Path:
@@ -269,7 +269,7 @@ def test_what_a_host_says_must_fit_what_is_known(
 
 def test_few_configurations_stay_here(tmp_path: Path, hosts: NearHosts) -> None:
     directory = started(tmp_path, **_OPTIONS)
-    assert drive(directory, replace(resources(), farm_from=1 << 20), Control(), SilentObserver()).status == "complete"
+    assert drive(directory, replace(resources(), farm=1 << 20), Control(), SilentObserver()).status == "complete"
     assert not hosts.asked
 
 

@@ -133,7 +133,7 @@ def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.Mo
     digests = []
     # The layers have 1 to 12 configurations.
     for manner, least in (("spilling", 1), ("default", None), ("spilling", 8)):
-        resources = replace(MANNERS[manner].take(monkeypatch, "u32"), farm_from=least)
+        resources = replace(MANNERS[manner].take(monkeypatch, "u32"), farm=least)
         directory = make_run(tmp_path / f"{least}", PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, resources)
         digests.append(driven(directory, resources).digest)
     assert len(set(digests)) == 1
@@ -144,7 +144,7 @@ def test_who_made_the_layers_is_noted_where_there_are_workers(
     manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": "u32", "keys": "spread", "directed": "no"}
-    resources = replace(MANNERS[manner].take(monkeypatch, "u32"), chunk=None, farm_from=40)
+    resources = replace(MANNERS[manner].take(monkeypatch, "u32"), chunk=None, farm=40)
     directory = new_run(tmp_path, options)
     made = driven(directory, resources).work_log.get("layers")
     sizes = [size for size, *_ in expected(**options).records]
@@ -324,7 +324,7 @@ def assert_real(puzzle: Puzzle, path: list[Key], source: Key, target: Key) -> No
 
 
 @pytest.mark.parametrize(
-    "resources", [Resources(workers=1), Resources(workers=2, chunk=100, farm_from=1)], ids=["here", "threads"]
+    "resources", [Resources(workers=1), Resources(workers=2, chunk=100, farm=1)], ids=["here", "threads"]
 )
 @pytest.mark.parametrize(
     ("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u128", "clumped"), ("u256", "spread")]

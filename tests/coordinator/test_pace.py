@@ -102,7 +102,7 @@ def test_a_run_says_what_can_be_said(puzzle: str, known: bool, tmp_path: Path, m
     monkeypatch.setattr(pace_module, "_LEAST_SECONDS", 0.0)
     options = {"rows": "2", "columns": "4"} if puzzle == "tiles" else {}
     watching = Watching()
-    resources = Resources(workers=1, chunk=100, farm_from=500)
+    resources = Resources(workers=1, chunk=100, farm=500)
     with explore(puzzle, options, data=tmp_path, resources=resources, observer=watching):
         pass
     halves = [

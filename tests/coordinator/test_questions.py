@@ -62,7 +62,7 @@ def tiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def starved(tiles: Run) -> Run:
     """The same, to be asked with hardly any memory."""
     tuning = Tuning(least_bytes=1_000_000)
-    return Run(tiles.store, Resources(workers=2, memory=1, farm_from=2_000, tuning=tuning))
+    return Run(tiles.store, Resources(workers=2, memory=1, farm=2_000, tuning=tuning))
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])
@@ -334,7 +334,7 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
     """From fewer configurations at a time where there is less memory; refused where there is too little for any."""
     (keys, graph), exact, plans = small_run.graph(), small_run.diameter(), list[tuple[int, int]]()
     for needed in range(100, 1_000, 10):
-        resources = Resources(workers=2, memory=len(keys) * needed, farm_from=0)
+        resources = Resources(workers=2, memory=len(keys) * needed, farm=0)
         with open_context(small_run.puzzle, small_run.spec, resources, Control(), SilentObserver()) as context:
             try:
                 solver = EccentricitySolver(context, keys, graph)

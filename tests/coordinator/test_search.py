@@ -138,7 +138,7 @@ def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -
 def test_a_small_search_does_not_depend_on_its_ways(
     chunk: int | None, workers: int, small_run: Run, tmp_path: Path
 ) -> None:
-    resources = Resources(workers=workers, chunk=chunk, farm_from=1)
+    resources = Resources(workers=workers, chunk=chunk, farm=1)
     with explore(start=small_run.puzzle.start_text(), data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(small_run)
 
@@ -147,10 +147,10 @@ def test_a_small_search_does_not_depend_on_its_ways(
     "resources",
     [
         Resources(workers=2, chunk=20),
-        Resources(workers=5, chunk=100, farm_from=1),
+        Resources(workers=5, chunk=100, farm=1),
         Resources(workers=1, chunk=1_000),
-        Resources(workers=2, memory=300_000, farm_from=1),
-        Resources(workers=5, memory=200_000, farm_from=300),
+        Resources(workers=2, memory=300_000, farm=1),
+        Resources(workers=5, memory=200_000, farm=300),
     ],
     ids=str,
 )
@@ -167,8 +167,8 @@ def test_a_search_does_not_depend_on_its_ways(
     [
         Resources(workers=1, chunk=500),
         Resources(workers=2, chunk=20_000),
-        Resources(workers=5, farm_from=1),
-        Resources(farm_from=1 << 30),
+        Resources(workers=5, farm=1),
+        Resources(farm=1 << 30),
     ],
     ids=str,
 )
@@ -209,7 +209,7 @@ def test_what_this_process_takes_beyond_its_usual_size_is_not_free() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "farmed", "kept"),
-    [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm_from=3), 3, 2)],
+    [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm=3), 3, 2)],
 )
 def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
     assert budget.distributes(farmed)
@@ -221,7 +221,7 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 
 @pytest.mark.parametrize(
     "resources",
-    [Resources(memory=2_000), Resources(memory=2_000, farm_from=1), Resources(memory=2_000, chunk=50, workers=1)],
+    [Resources(memory=2_000), Resources(memory=2_000, farm=1), Resources(memory=2_000, chunk=50, workers=1)],
     ids=str,
 )
 def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole
     "resources",
     [
         pytest.param(Resources(memory=2_000), marks=pytest.mark.slow),
-        Resources(memory=2_000, farm_from=150),
+        Resources(memory=2_000, farm=150),
         pytest.param(Resources(memory=2_000, chunk=50, workers=1), marks=pytest.mark.slow),
     ],
     ids=str,

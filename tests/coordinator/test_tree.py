@@ -38,7 +38,7 @@ from tests.support.refusals import refused
 from tests.support.toy_runs import MANNERS, before_call
 
 SMALL = {"points": "6", "solutions": "keep"}
-CHUNKED = Resources(workers=2, chunk=7, farm_from=1)
+CHUNKED = Resources(workers=2, chunk=7, farm=1)
 
 
 def new_run(data: Path, options: dict[str, str] | None = None, kind: str | None = None, **more: Any) -> Path:
@@ -132,7 +132,7 @@ def test_few_prefixes_are_counted_here_and_more_by_the_executor(monkeypatch: pyt
     search, executor = TreeSearch.__new__(TreeSearch), object()
     keys = LAYOUTS["u64"].pack([1])
     cases: tuple[tuple[float, dict[str, Any], list[bool]], ...] = (
-        (1e6, {"farm_from": 6}, [False, True]), (1e-6, {"farm_from": 6}, [False, True]),
+        (1e6, {"farm": 6}, [False, True]), (1e-6, {"farm": 6}, [False, True]),
         (1e6, {"chunk": 5}, [False, True]), (1e-6, {"chunk": 5}, [False, True]),
         (1e6, {}, [True, True]), (1e-6, {}, [False, False]),
     )  # fmt: skip

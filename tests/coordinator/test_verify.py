@@ -190,14 +190,14 @@ def test_a_damaged_block_of_a_large_layer_is_found(tmp_path: Path, monkeypatch: 
         assert value is not None
         store.stage(BLOCKS, name, value[:-1] + bytes([value[-1] ^ 1]))
         store.commit(store.state)
-    report = verify_directory(directory, True, Resources(chunk=20, farm_from=1), Control(), SilentObserver())
+    report = verify_directory(directory, True, Resources(chunk=20, farm=1), Control(), SilentObserver())
     assert ["layer 3, block" in fault for fault in report.faults] == [True]
 
 
 @pytest.mark.parametrize(("at_once", "resources", "sent"), [
     (50, Resources(), True),
     (5_000, Resources(), False),
-    (50, Resources(farm_from=10_000), False),
+    (50, Resources(farm=10_000), False),
 ])  # fmt: skip
 def test_workers_share_in_what_plain_rules_take_long_for(
     at_once: int, resources: Resources, sent: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

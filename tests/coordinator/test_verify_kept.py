@@ -235,7 +235,7 @@ def test_what_is_wrong_with_layers_that_lie_here_is_found(
     wrong: str, options: dict[str, str], hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, options["layout"], 60.0)
-    driven(directory, replace(resources, farm_from=20), Notes())
+    driven(directory, replace(resources, farm=20), Notes())
     with RunStore(directory, writable=True) as store:
         home = [record.depth for record in store.layer_records() if not record.hosted]
         assert len(home) > 2

@@ -34,7 +34,7 @@ def test_a_group_stands_for_its_options(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_resources_are_those_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAKOIRI_REDIS", "redis://127.0.0.1:1/0")
-    queued = Layers(chunk=10, farm_from=0, audit=0.5).resources
+    queued = Layers(chunk=10, farm=0, audit=0.5).resources
     assert (queued.redis, queued.workers, queued.chunk, queued.farm_from, queued.audit) == (
         "redis://127.0.0.1:1/0", None, 10, 0, 0.5
     )  # fmt: skip

@@ -212,7 +212,7 @@ def resources_of(monkeypatch: pytest.MonkeyPatch, layout: str, checkpoint: float
     context = vars(driving)["open_context"]
     resources = MANNERS["durable"].take(monkeypatch, layout)
     monkeypatch.setattr(driving, "open_context", context)
-    return replace(resources, farm_from=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
+    return replace(resources, farm=1, tuning=replace(resources.tuning, checkpoint=checkpoint))
 
 
 def always_even(monkeypatch: pytest.MonkeyPatch) -> None:

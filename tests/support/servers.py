@@ -151,7 +151,7 @@ class Workers:
 def held_run(hakoiri: Hakoiri, server: RedisServer, *more: str) -> Running:
     """A census whose four chunks wait for a worker that only seems to live."""
     server.pretend_worker()
-    command = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "20000", "--json")
+    command = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "20000", "--json")
     running = hakoiri.start(*command, "--redis", server.url, *more)
     wait_until(lambda: server.waiting_jobs() == 4, what="the four chunks")
     return running

@@ -119,13 +119,13 @@ class Manner(NamedTuple):
 
 MANNERS = {
     "default": Manner(Resources()),
-    "chunks": Manner(Resources(workers=2, chunk=7, farm_from=1)),
-    "spilling": Manner(Resources(workers=2, memory=1, farm_from=1), 900),
-    "starving": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=40), 150),
-    "crowded": Manner(Resources(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
-    "farmed": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
-    "half farmed": Manner(Resources(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
-    "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
+    "chunks": Manner(Resources(workers=2, chunk=7, farm=1)),
+    "spilling": Manner(Resources(workers=2, memory=1, farm=1), 900),
+    "starving": Manner(Resources(workers=1, memory=1, chunk=30, farm=40), 150),
+    "crowded": Manner(Resources(workers=5, memory=1, chunk=50, farm=1), 3_000),
+    "farmed": Manner(Resources(workers=1, memory=1, chunk=30, farm=1), 900, elsewhere=3),
+    "half farmed": Manner(Resources(workers=3, memory=1, chunk=90, farm=20), 4_000, elsewhere=2),
+    "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm=40), 30_000, durable=True),
 }
 
 

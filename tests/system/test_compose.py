@@ -270,7 +270,7 @@ def enqueue_and_wait(service: Service) -> dict[str, Any]:
         wait_until(lambda: len(living_workers(client)) == COUNT, what=f"{COUNT} workers")
         wait_until(lambda: len(living_hosts(client)) == COUNT, what=f"{COUNT} hosts")
     assert hakoiri("health")["workers"] == COUNT
-    run = hakoiri("enqueue", "klotski", "--farm-from", "500", "--hosts", "all")["run"]
+    run = hakoiri("enqueue", "klotski", "--farm", "500", "--hosts", "all")["run"]
     wait_until(lambda: f"run {run}: complete" in service.log("coordinator"), what="the end")
     status, path = hakoiri("status", run), hakoiri("path", run)
     hakoiri("collect", run)

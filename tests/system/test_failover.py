@@ -77,7 +77,7 @@ def test_a_failover_is_waited_for(
         wait_until(lambda: name not in living_workers_of(one))
         end(one)
         # In hundreds of chunks.
-        farmed = ("--farm-from", "0", "--chunk", "100", "--redis", redis_server.url)
+        farmed = ("--farm", "0", "--chunk", "100", "--redis", redis_server.url)
         running = hakoiri.start("run", "klotski", "--whole", *farmed, "--json")
         wait_until(lambda: one.keys("hakoiri:*:in:*"), what="chunks")
         begin(one)
@@ -150,7 +150,7 @@ def test_both_kinds_of_redis_by_tls(tmp_path: Path, hakoiri: Hakoiri, finished: 
             for name, more in (("one", {"HAKOIRI_DATA_REDIS": data.url}), ("two", {}))
         ]
         wait_until(lambda: len(living_hosts(main.client)) == 2)
-        ended = hakoiri("run", "klotski", "--farm-from", "1", "--hosts", "all", "--json", env=environment)
+        ended = hakoiri("run", "klotski", "--farm", "1", "--hosts", "all", "--json", env=environment)
         assert ended.json["digest"] == finished.explored["digest"]
         assert data.client.info("commandstats")["cmdstat_rpush"]["calls"]
         assert all(host["sent"] for host in hakoiri.json("status", "last")["work_log"]["kept"]["hosts"])

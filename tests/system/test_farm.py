@@ -27,7 +27,7 @@ from tests.system.conftest import StartWorkers
 
 SLOW = pytest.mark.slow
 #: In some dozens of chunks.
-SLOW_CENSUS = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "1000", "--json")
+SLOW_CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "1000", "--json")
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
 #: What may stay in Redis: who lives, and RQ's list of workers and queues.
@@ -49,7 +49,7 @@ def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, fi
     """Its layers are made here, or by hosts."""
     with redis.Redis.from_url(farm.url) as client:
         client.config_resetstat()
-        found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "150")
+        found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "150")
         assert "cmdstat_rpush" not in client.info("commandstats")
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
@@ -61,7 +61,7 @@ def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, fi
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     with by_workers():
-        found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0", "--chunk", "5000")
+        found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm", "0", "--chunk", "5000")
     for name in ("configurations", "components", "edges", "digest"):
         assert found[name] == finished.counted[name], name
     assert (found["configurations"], found["components"]) == (KNOWN["configurations"], KNOWN["components"])
@@ -72,14 +72,14 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
 @pytest.mark.slow
 def test_every_eccentricity_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """Questions send to workers what the run was made to send."""
-    run = hakoiri.ask("run", "klotski", "--farm-from", "0")["run"]
+    run = hakoiri.ask("run", "klotski", "--farm", "0")["run"]
     found = hakoiri.ask("diameter", run, "--all", "--redis", farm.url)
     by_threads = finished.hakoiri.ask("diameter", finished.explored["run"], "--all")
     assert found | {"run": ""} == by_threads | {"run": ""}
 
 
 def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm-from", "0")
+    hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm", "0")
     by_threads = hakoiri.ask("components", "last", "--strong")
     assert by_threads["components"]
     with redis.Redis.from_url(farm.url) as client:
@@ -91,7 +91,7 @@ def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
 
 @pytest.mark.slow
 def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    whole = hakoiri.ask("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm-from", "0")
+    whole = hakoiri.ask("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm", "0")
     assert whole["configurations"] == KNOWN["configurations, mirrors merged"]
     assert whole["components"] == KNOWN["components, mirrors merged"]
 
@@ -100,7 +100,7 @@ def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) 
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
     arguments = ("run", "klotski", "-o", f"metric={metric}", "--whole")
     with by_workers():
-        found = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0", "--chunk", "10000")
+        found = hakoiri.ask(*arguments, "--redis", farm.url, "--farm", "0", "--chunk", "10000")
     assert found["digest"] == hakoiri.ask(*arguments)["digest"]
 
 
@@ -122,7 +122,7 @@ def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hak
     expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
     assert start != KNOWN["start"] or expected == finished.explored["digest"]
     for threads in ("1", "3"):
-        cut = ("--chunk", chunk, "--farm-from", "0", "--workers", threads)
+        cut = ("--chunk", chunk, "--farm", "0", "--workers", threads)
         assert hakoiri.ask("run", "klotski", "--from", start, *cut)["digest"] == expected, threads
 
 
@@ -130,7 +130,7 @@ def test_layers_do_not_depend_on_the_chunks(chunk: str, start: str, hakoiri: Hak
 def test_components_do_not_depend_on_the_chunks(chunk: str, farm: Workers, hakoiri: Hakoiri) -> None:
     space = ("run", "sliding", "--from", "AAB/C../DEE", "--whole")
     expected = hakoiri.ask(*space)["digest"]
-    cut = (*space, "--chunk", chunk, "--farm-from", "0")
+    cut = (*space, "--chunk", chunk, "--farm", "0")
     with by_workers():
         assert hakoiri.ask(*cut, "--redis", farm.url)["digest"] == expected
     for threads in ("1", "3"):
@@ -142,7 +142,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     """A run that starts workers for itself ends them, too."""
-    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "0", "--chunk", "5000")
+    resources = ("--redis", redis_server.url, "--workers", count, "--farm", "0", "--chunk", "5000")
     running = hakoiri.start("run", "klotski", "--whole", "--json", *resources)
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
@@ -157,7 +157,7 @@ def test_a_census_does_not_depend_on_the_chunks(
     chunk: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
 ) -> None:
     resources = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
-    found = hakoiri.ask("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *resources)
+    found = hakoiri.ask("run", "klotski", "--whole", "--chunk", chunk, "--farm", "0", *resources)
     assert found["digest"] == finished.counted["digest"]
 
 
@@ -209,7 +209,7 @@ def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -
 def test_a_run_without_workers_works_alone_and_says_so(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
-    resources = ("--redis", redis_server.url, "--farm-from", "0", "--json")
+    resources = ("--redis", redis_server.url, "--farm", "0", "--json")
     running = hakoiri.start("run", "klotski", "--whole", *resources)
     assert "works alone" in comes_out_right(running, finished)
     assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]

@@ -246,7 +246,7 @@ def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis:
     with started_workers(hakoiri, locked_redis.url, 1, executable=HAKOIRI) as team:
         coordinator = hakoiri.start("coordinator", env=environment, executable=HAKOIRI)
         coordinator.wait_for("coordinator ready")
-        hakoiri.here("enqueue", "klotski", "--whole", "--farm-from", "0", "--chunk", "5000", env=environment)
+        hakoiri.here("enqueue", "klotski", "--whole", "--farm", "0", "--chunk", "5000", env=environment)
         seen: set[str] = set()
         holder = hakoiri.run_directory() / HOLDER_FILE
 

@@ -62,7 +62,7 @@ class Hosts:
 
     def start(self, hakoiri: Hakoiri, *words: str, before: Callable[[], object] | None = None) -> Running:
         """A run that they keep from the first layer on."""
-        hosted = ("--redis", self.main.url, "--hosts", "all", "--farm-from", "1", "--json")
+        hosted = ("--redis", self.main.url, "--hosts", "all", "--farm", "1", "--json")
         return hakoiri.start("run", *words, *hosted, before=before)
 
 

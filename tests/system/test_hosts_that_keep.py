@@ -63,7 +63,7 @@ class Hosts:
 
     def arguments(self, *more: str) -> list[str]:
         """Return the options that give all layers of a run to these hosts."""
-        return ["--redis", self.url, "--hosts", "all", "--farm-from", "1", *more]
+        return ["--redis", self.url, "--hosts", "all", "--farm", "1", *more]
 
 
 @pytest.fixture
@@ -404,7 +404,7 @@ def test_a_host_that_has_lost_its_disk_ends_the_session_with_its_name(hakoiri: H
         (("klotski", "--hosts", "2"), "hosts need a Redis"),
         (("magic-star", "--hosts", "2", "--redis", "URL"), "hosts can keep explorations"),
         (("klotski", "--whole", "--hosts", "2", "--copies", "2", "--redis", "URL"), "0 hosts live, 2 are wanted"),
-        (("klotski", "--hosts", "3", "--redis", "URL", "--farm-from", "1"), "0 hosts live, 3 are wanted"),
+        (("klotski", "--hosts", "3", "--redis", "URL", "--farm", "1"), "0 hosts live, 3 are wanted"),
     ],
 )
 def test_what_hosts_cannot_do_is_said(

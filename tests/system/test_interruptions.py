@@ -26,7 +26,7 @@ SLOW_REDIS = ("--chunk", "200")
 LAYERS = 168
 EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
 #: A census in chunks for workers.
-FARMED = ("--farm-from", "0", "--chunk", "1000")
+FARMED = ("--farm", "0", "--chunk", "1000")
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_workers_killed_in_mid_chunk(
     """While they look at the moves, and while they measure components."""
     chance = random.Random(seed)
     with workers(redis_server.url, 2) as team:
-        running = hakoiri.start(*WHOLE, "--farm-from", "0", "--chunk", "100", "--redis", redis_server.url)
+        running = hakoiri.start(*WHOLE, "--farm", "0", "--chunk", "100", "--redis", redis_server.url)
         for stage in (lambda state: state.depth == 0, lambda state: state.figures.get("components") is not None):
             wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
             assert running.process.poll() is None, running.finish()

@@ -50,7 +50,7 @@ def test_workers_find_what_threads_find(
     farm: Workers, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_slabs(monkeypatch, 4_096)
-    resources = Resources(farm.url, memory=_SHORT, chunk=20_000, farm_from=1, tuning=Tuning(most_range=5 * 4_096))
+    resources = Resources(farm.url, memory=_SHORT, chunk=20_000, farm=1, tuning=Tuning(most_range=5 * 4_096))
     with by_workers(), census(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
@@ -68,7 +68,7 @@ def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Repor
         return mapped(self, task, *arguments)
 
     patch.setattr(RemoteExecutor, "map", told)
-    resources = Resources(farm.url, memory=1 << 28, chunk=1_000, farm_from=1)
+    resources = Resources(farm.url, memory=1 << 28, chunk=1_000, farm=1)
     report = verify_directory(directory, False, resources, Control(), SilentObserver())
     assert "derive" in asked or not report.ok
     return report
@@ -101,7 +101,7 @@ def test_workers_verify_layers_as_this_process_does(
 ) -> None:
     with explore("pancakes", {"n": "6"}, data=tmp_path) as run:
         directory, layer = run.store.directory, run.layer(3)
-    far, here = Resources(farm.url, chunk=50, farm_from=1), Resources()
+    far, here = Resources(farm.url, chunk=50, farm=1), Resources()
     with by_workers():
         reports = [verify_directory(directory, full, each, Control(), SilentObserver(), seed=5) for each in (far, here)]
     assert reports[0] == reports[1]

@@ -157,7 +157,7 @@ def test_too_few_addresses_are_named_as_such(megabytes: int, hakoiri: Hakoiri) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("where", [(), ("--farm-from", "1")], ids=["here", "threads"])
+@pytest.mark.parametrize("where", [(), ("--farm", "1")], ids=["here", "threads"])
 def test_a_slow_puzzle_is_broken_off(number: int, where: tuple[str, ...], hakoiri: Hakoiri, tmp_path: Path) -> None:
     """The layers before are committed; the puzzle would take 100 s more."""
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
@@ -179,7 +179,7 @@ def test_workers_in_a_slow_puzzle_end_soon(hakoiri: Hakoiri, tmp_path: Path) -> 
     )
     path.write_text(slow, encoding="utf-8")
     with RedisServer(tmp_path / "redis") as server:
-        hakoiri.here("run", f"{path}:Slow", "--farm-from", "1", "--chunk", "2")
+        hakoiri.here("run", f"{path}:Slow", "--farm", "1", "--chunk", "2")
         with started_workers(hakoiri, server.url, 1, env={FILES: str(path), "IN_A_WORKER": "1"}) as team:
             running = hakoiri.start("verify", "last", "--full", "--redis", server.url)
             wait_until(lambda: "slow by now" in team.supervisor.stderr, what="the slow configuration")

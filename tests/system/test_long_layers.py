@@ -39,7 +39,7 @@ PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/***.*.*/**..***/##*.
 #: The layers of more than 20 million configurations.
 TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
 #: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
-STARVED = ("--memory", "1MB", "--farm-from", "1", "--chunk", "4000")
+STARVED = ("--memory", "1MB", "--farm", "1", "--chunk", "4000")
 #: To go on at full speed with what was begun in small chunks.
 AT_SPEED = ("--chunk", "100000")
 #: What a process may take beyond its budget, and what a kill may cost.
@@ -301,7 +301,7 @@ def test_everything_killed_in_a_long_layer(
 ) -> None:
     """A host, then the driver, then Redis, and the host again: whoever goes on has all that was kept."""
     expected, store = undisturbed(PYRAMINX), tmp_path / "host"
-    resources = ("--memory", "1MB", "--farm-from", "1", "--hosts", "all")
+    resources = ("--memory", "1MB", "--farm", "1", "--hosts", "all")
     with started_host(hakoiri, redis_server.url, store) as team:
         # After the layer before the longest one, and after that: however fast the machine is.
         before = partial(stand_still_after_layer, LONGEST[PYRAMINX] - 1, LONGEST[PYRAMINX])

@@ -71,9 +71,9 @@ def lying(work):
 tasks.TASKS.update({name: lying(work) for name, work in tasks.TASKS.items()})
 """
 PANCAKES = ("pancakes", "-o", "n=8")
-HOSTED = ("--farm-from", "1", "--hosts", "all")
+HOSTED = ("--farm", "1", "--hosts", "all")
 #: Nothing is measured, so it is over soon.
-CENSUS = (*PANCAKES, "--whole", "--diameters", "below=2", "--farm-from", "0", "--chunk", "2000")
+CENSUS = (*PANCAKES, "--whole", "--diameters", "below=2", "--farm", "0", "--chunk", "2000")
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +148,8 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
 @pytest.mark.parametrize(
     "making",
     [
-        pytest.param(("magic-star", "-o", "points=8", "--farm-from", "1", "--chunk", "5"), marks=pytest.mark.slow),
-        ("sliding", "--from", "AABB/C..D/EEFF", "--whole", "--farm-from", "1", "--chunk", "100"),
+        pytest.param(("magic-star", "-o", "points=8", "--farm", "1", "--chunk", "5"), marks=pytest.mark.slow),
+        ("sliding", "--from", "AABB/C..D/EEFF", "--whole", "--farm", "1", "--chunk", "100"),
     ],
     ids=["tree", "whole"],
 )

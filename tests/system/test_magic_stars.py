@@ -36,7 +36,7 @@ def test_published_counts(points: int, hakoiri: Hakoiri, farm: Workers) -> None:
     """By threads and by workers, in chunks of any size, by more than one strategy: always the same digest."""
     found = stars(hakoiri, points)
     assert_counts(found, points)
-    resources = [("--chunk", "7", "--workers", "3"), ("--redis", farm.url, "--farm-from", "1", "--chunk", "40")]
+    resources = [("--chunk", "7", "--workers", "3"), ("--redis", farm.url, "--farm", "1", "--chunk", "40")]
     for way in resources if points in (5, 6) else resources[1:]:
         other = stars(hakoiri, points, *way)
         assert_counts(other, points)
@@ -113,7 +113,7 @@ def test_killed_and_resumed(number: int, kills: int, chunk: str, hakoiri: Hakoir
 
 
 def test_the_service_drives_a_tree(hakoiri: Hakoiri, farm: Workers) -> None:
-    queued = hakoiri.ask("enqueue", "magic-star", "-o", "points=7", "--farm-from", "1")["run"]
+    queued = hakoiri.ask("enqueue", "magic-star", "-o", "points=7", "--farm", "1")["run"]
     assert hakoiri.ask("status", queued)["status"] == "queued"
     with by_workers():
         hakoiri.here("coordinator", "--redis", farm.url, "--burst")

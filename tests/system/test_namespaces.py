@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 HOSTS = ("one", "two", "three")
 #: 1,814,400 configurations in 56 layers.
 PUZZLE = ("tiles", "-o", "rows=2", "-o", "columns=5")
-SPACE = (*PUZZLE, "--farm-from", "1", "--hosts", "all")
+SPACE = (*PUZZLE, "--farm", "1", "--hosts", "all")
 
 
 class Hosts:

@@ -49,7 +49,7 @@ SLOW = ruled(
 )
 
 #: A run whose work is chunks.
-CENSUS = ("run", "klotski", "--whole", "--farm-from", "0", "--chunk", "5000", "--json")
+CENSUS = ("run", "klotski", "--whole", "--farm", "0", "--chunk", "5000", "--json")
 
 #: A worker process whose puzzle overlooks a move: what it answers is readable, and wrong.
 OVERLOOKS = """
@@ -283,7 +283,7 @@ def test_a_host_of_another_version_is_named(
     said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     """Nobody else could keep its ranges."""
-    arguments = ("--redis", redis_server.url, "--hosts", "all", "--farm-from", "1", "--json")
+    arguments = ("--redis", redis_server.url, "--hosts", "all", "--farm", "1", "--json")
     with other_worker(redis_server, change, store=tmp_path / "host") as name:
         refused = hakoiri("run", "klotski", *arguments, check=False)
     assert refused.code == 1
@@ -294,7 +294,7 @@ def test_a_host_of_another_version_is_named(
 def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Its rules in plain Python would be wrong where those of the run are right, or the other way round."""
     rules = "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.successors = lambda self, key: []"
-    hakoiri("run", "klotski", "--farm-from", "400", "--json")
+    hakoiri("run", "klotski", "--farm", "400", "--json")
     with other_worker(redis_server, rules) as name:
         ended = hakoiri("verify", "last", "--full", "--redis", redis_server.url, "--json")
     assert ended.json["ok"]

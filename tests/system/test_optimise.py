@@ -94,7 +94,7 @@ def test_other_boards_by_another_program(setting: int, hakoiri: Hakoiri, tmp_pat
 def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
     known = KNOWN[0]
     path = written(known.text, tmp_path / "board.txt")
-    farmed = hakoiri.ask("run", "nakuron", "--from", path, "--redis", farm.url, "--farm-from", "200")
+    farmed = hakoiri.ask("run", "nakuron", "--from", path, "--redis", farm.url, "--farm", "200")
     assert exact(farmed) == (known.score, known.moves, known.boards)
     large = written(random_board(14, 1, 4).text(), tmp_path / "large.txt")
     line = ("optimise", "nakuron", "--from", large, "--width", "50", "--rounds", "1")

@@ -179,7 +179,7 @@ def test_too_little_memory_is_one_line(greedy: str, said: str, tmp_path: Path, h
     assert (status["status"], said in status["reason"]) == ("interrupted", True)
 
 
-@pytest.mark.parametrize("farmed", [(), ("--farm-from", "0")])
+@pytest.mark.parametrize("farmed", [(), ("--farm", "0")])
 def test_a_kernel_that_fails_names_the_configuration(farmed: tuple[str, ...], tmp_path: Path, hakoiri: Hakoiri) -> None:
     refused = hakoiri.here("run", written(tmp_path, FAULTY, "Row"), *farmed, check=False)
     assert FAULT in refused.error

@@ -196,7 +196,7 @@ def test_workers_know_the_puzzles_that_they_were_told(
     """One worker told by option, one by the environment; then runs by `run` and by the service, and all the same."""
     word = written(tmp_path)
     digest = hakoiri.ask("run", word)["digest"]
-    farmed = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "2")
+    farmed = ("--redis", redis_server.url, "--farm", "0", "--chunk", "2")
     told = {FILES: str(tmp_path / "jugs.py")}
     with started_workers(hakoiri, redis_server.url, 1, told):
         assert hakoiri.json("run", word, *farmed)["digest"] == digest
@@ -205,7 +205,7 @@ def test_workers_know_the_puzzles_that_they_were_told(
     worker = hakoiri.start("worker", "--puzzle", word, "--redis", redis_server.url)
     worker.wait_for("1 worker processes")
     assert "puzzle jugs.py:Jugs, digest " in worker.stderr
-    queued = hakoiri.json("enqueue", word, "--farm-from", "0", "--chunk", "2")["run"]
+    queued = hakoiri.json("enqueue", word, "--farm", "0", "--chunk", "2")["run"]
     hakoiri("coordinator", "--burst", "--redis", redis_server.url, "--puzzle", word)
     assert hakoiri.ask("status", queued)["status"] == "complete"
     assert hakoiri.json("resume", queued)["digest"] == digest
@@ -218,7 +218,7 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     )
     word = written(tmp_path, short, "Row")
     digest = hakoiri.ask("run", word)["digest"]
-    redis, farmed = ("--redis", redis_server.url, "--workers", "1"), ("--farm-from", "0", "--chunk", "2")
+    redis, farmed = ("--redis", redis_server.url, "--workers", "1"), ("--farm", "0", "--chunk", "2")
     assert hakoiri.json("run", word, *redis, *farmed)["digest"] == digest
     assert hakoiri.json("verify", "last", "--full", *redis)["ok"]
     there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 13 in keys:\n            raise ValueError("lost")\n'
@@ -236,7 +236,7 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
 def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     word = written(tmp_path)
     written(tmp_path / "older", JUGS + "\n")
-    hakoiri("run", word, "--farm-from", "0")
+    hakoiri("run", word, "--farm", "0")
     by_workers = ("verify", "last", "--full", "--redis", redis_server.url)
     with started_workers(hakoiri, redis_server.url, 1):
         alone = hakoiri(*by_workers)

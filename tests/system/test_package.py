@@ -87,7 +87,7 @@ def test_an_installed_wheel_works_beside_modules_of_the_user(
         assert (ran["configurations"], ran["status"]) == (25_955, "complete")
         server = stack.enter_context(RedisServer(tmp_path / "redis"))
         stack.enter_context(started_workers(command, server.url, 2, executable=program))
-        words = ("run", "klotski", "--redis", server.url, "--farm-from", "1")
+        words = ("run", "klotski", "--redis", server.url, "--farm", "1")
         by_workers = command.json(*words, cwd=shadows, executable=program)
         assert by_workers["digest"] == ran["digest"]
         question = "from hakoiri import open_run; print(open_run('last').diameter().diameter)"

@@ -33,7 +33,7 @@ class Way:
         memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
         kept = ["--redis", url, "--hosts", "all"] if self.hosts else []
         # Else a layer of a few thousand would be expanded at once where the search is.
-        return [*memory, *kept, *(["--farm-from", "1"] if memory or kept else [])]
+        return [*memory, *kept, *(["--farm", "1"] if memory or kept else [])]
 
 
 WAYS = {

@@ -43,7 +43,7 @@ class Twins:
         self._run = hakoiri.ask("run", *base)["run"]
         hakoiri.ask("run", *base, data=elsewhere)
         self._expected = hakoiri.ask("hardest", "last", data=elsewhere)
-        resources = ("--queue", "--chunk", chunk, "--farm-from", "1", "--redis", url)
+        resources = ("--queue", "--chunk", chunk, "--farm", "1", "--redis", url)
         self.distances = str(hakoiri.ask("hardest", self._run, *resources)["run"])
 
     def assert_alike(self) -> None:

@@ -49,7 +49,7 @@ def wait_for_status(hakoiri: Hakoiri, run: str, status: str) -> None:
 
 
 #: All of Hakoiri-musume, in chunks for workers.
-CHUNKS = ("--whole", "--farm-from", "0", "--chunk", "5000")
+CHUNKS = ("--whole", "--farm", "0", "--chunk", "5000")
 
 
 def enqueue(hakoiri: Hakoiri, *arguments: str) -> str:
@@ -66,9 +66,9 @@ def held_by(hakoiri: Hakoiri, run: str) -> int | None:
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """The oldest first; a run that is queued while the coordinator works or sleeps is taken up as well."""
     runs = [
-        enqueue(hakoiri, "--farm-from", "500", "--chunk", "200"),
-        enqueue(hakoiri, "--whole", "--farm-from", "20000"),
-        enqueue(hakoiri, "--from", START_OF_248, "--chunk", "3", "--farm-from", "5"),
+        enqueue(hakoiri, "--farm", "500", "--chunk", "200"),
+        enqueue(hakoiri, "--whole", "--farm", "20000"),
+        enqueue(hakoiri, "--from", START_OF_248, "--chunk", "3", "--farm", "5"),
     ]
     coordinator = start_coordinator(hakoiri, farm.url)
     wait_for_status(hakoiri, runs[-1], "complete")

@@ -42,7 +42,7 @@ class Cluster:
         settings = self._folder / "settings.sh"
         text = settings.read_text(encoding="utf-8")
         assert "\nPUZZLE=(tiles -o rows=3 -o columns=4)\n" in text
-        smaller = f"\nPUZZLE=({' '.join(PUZZLE)} --farm-from 1)\n"
+        smaller = f"\nPUZZLE=({' '.join(PUZZLE)} --farm 1)\n"
         settings.write_text(text.replace("\nPUZZLE=(tiles -o rows=3 -o columns=4)\n", smaller), encoding="utf-8")
         commands = directory / "bin"
         commands.mkdir()

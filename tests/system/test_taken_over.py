@@ -29,7 +29,7 @@ def stand_still_starved() -> None:
 
 
 def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm-from", "1",
+    first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm", "1",
                           before=stand_still_starved)  # fmt: skip
     first.stands_still()
     directory = hakoiri.run_directory()

@@ -78,7 +78,7 @@ def test_a_worker_takes_no_chunk_that_would_end_too_late(
     options, before = ("--until", f"+{hours}h"), partial(take_longer, 2400)
     with started_workers(hakoiri, redis_server.url, 1, before=before, options=options) as team:
         running = hakoiri.start(
-            "run", "klotski", "--whole", "--farm-from", "0", "--chunk", "20000", "--json", "--redis", redis_server.url
+            "run", "klotski", "--whole", "--farm", "0", "--chunk", "20000", "--json", "--redis", redis_server.url
         )
         ended = team.supervisor.finish()
         assert (ended.code, "starting another" in ended.stderr) == (0, False), ended
@@ -131,7 +131,7 @@ def test_a_host_ends_in_time_and_its_run_goes_on_when_it_is_back(
     until = ("--until", "+1h")
     with started_host(hakoiri, redis_server.url, store, *until, before=partial(be_late_with, late)) as host:
         running = hakoiri.start(
-            "run", *TILES, "--redis", redis_server.url, "--hosts", "all", "--farm-from", "1", "--json",
+            "run", *TILES, "--redis", redis_server.url, "--hosts", "all", "--farm", "1", "--json",
             before=partial(stand_still_after_layer, 15),
         )  # fmt: skip
         running.stands_still()

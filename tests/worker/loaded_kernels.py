@@ -94,7 +94,7 @@ def loaded_by_run(puzzle: str) -> tuple[list[str], list[str]]:
     noted(found)
     Job.load_kernels = then_work  # type: ignore[assignment, method-assign]
     # Layers both small and cut into chunks.
-    resources = Resources(farm_from=100, chunk=100)
+    resources = Resources(farm=100, chunk=100)
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(Path(folder), PuzzleSpec(puzzle, {}), "explore", {}, Resources())
         drive(run, resources, Control(), SilentObserver())
@@ -126,7 +126,7 @@ def called_by_hosts(puzzle: str, kind: str) -> list[str]:
         # Less than a layer is expanded before it, as a sample.
         patched.setattr(layers, "_LEAST_SAMPLED", 16)
         run = make_run(Path(folder), PuzzleSpec(puzzle, HOSTED[puzzle]), kind, {}, Resources())
-        drive(run, Resources(farm_from=1), Control(), SilentObserver())
+        drive(run, Resources(farm=1), Control(), SilentObserver())
     return called
 
 

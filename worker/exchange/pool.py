@@ -101,6 +101,21 @@ class ThreadPool:
             flying -= 1
             yield number, future.result()
 
+    def draw(
+        self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
+        threads: int,
+    ) -> list[Future[None]]:  # fmt: skip
+        """Have some threads take items until there are none; `items` and `land`, which gets results, are thread-safe.
+
+        Return the end of each thread's work.
+        """
+
+        def take() -> None:
+            for item in items:
+                land(self._control.compute(self._puzzle, partial(guarded, name, work, item)))
+
+        return [self._pool.submit(take) for _ in range(threads)]
+
     def close(self) -> None:
         """End the threads; items in flight are dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)

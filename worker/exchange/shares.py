@@ -12,12 +12,11 @@ _MAPPED_BYTES, _SLACK = 10_000_000, 3
 LEAST_BYTES = 24_000_000
 #: Keys merged at a time when segments of older keys are merged on disk.
 MERGED_AT_ONCE = 1 << 17
-_LEAST_CHUNK, _LEAST_REMOTE_CHUNK, _LEAST_RANGE = 1_024, 1 << 17, 1 << 14
+_LEAST_CHUNK, _LEAST_RANGE = 1_024, 1 << 14
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to distribute.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
-#: Chunks per worker in a layer: enough that one slow chunk does not delay the layer. An RQ job costs some 5 ms of
-#: processor time, so there are fewer of them.
-_CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
+#: Chunks per worker in a layer: enough that one slow chunk does not delay the layer.
+_CHUNKS_PER_WORKER = 4
 #: Most seconds per chunk, so that a stop, or the loss of a worker, costs little.
 _MOST_SECONDS = 2.0
 #: Most bytes of finished blocks that wait for the next commit.
@@ -53,16 +52,19 @@ class Shares:
         """Most bytes of finished blocks that wait for a commit; LMDB keeps a copy of them while it writes."""
         return min(_MOST_STAGED, self.free // 16)
 
-    def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
+    def chunk_size(
+        self, configurations: int, successors: float, pace: float = 0.0, remote_workers: int = 0,
+        least: int = _LEAST_CHUNK,
+    ) -> int:  # fmt: skip
         """Return the configurations per chunk of a layer of `configurations` with `successors` each on the average.
 
-        `remote_workers` is the number of workers elsewhere, if any; `pace` the seconds per configuration, 0 if unknown.
+        `pace` is the number of seconds per configuration, 0 if unknown; `remote_workers` that of workers elsewhere. A
+        chunk has `least` configurations if memory and time allow.
         """
         if self.chunk is not None:
             return self.chunk
-        least, most = (_LEAST_REMOTE_CHUNK, _MOST_REMOTE_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
-        chunks = remote_workers * _REMOTE_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
-        wanted = max(least, -(-configurations // chunks))
+        most, workers = (_MOST_REMOTE_CHUNK, remote_workers) if remote_workers else (_MOST_CHUNK, self.workers)
+        wanted = max(least, -(-configurations // (workers * _CHUNKS_PER_WORKER)))
         if pace:
             wanted = min(wanted, int(_MOST_SECONDS / pace))
         # A chunk being expanded holds itself and, twice, its successors; as many results wait to be collected.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.keys.order import slice_between, sort_keys
+from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.readers import Layer, Source
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.pool import Threads
@@ -99,14 +100,24 @@ class RangeStep:
 
         Pieces in progress are finished first. For `meanwhile` see `Threads.each`.
         """
-        exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
-        table = exchange.partition.table
-        expand = RangeExpansion(
-            self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow
-        )
-        for _, made in self._threads.each("expand", expand, self._frontiers(is_due), meanwhile):
+        for _, made in self._threads.each("expand", self.expansion(sums_flow), self._frontiers(is_due), meanwhile):
             self.take(made.keys, made.ends)
             yield made
+
+    def expansion(self, sums_flow: bool) -> RangeExpansion:
+        """Return the expansion of ranges, or of pieces of them, by threads."""
+        exchange, most_bytes = self._exchange, self._shares.bucket_bytes // (4 * self._threads.workers)
+        table = exchange.partition.table
+        return RangeExpansion(self._puzzle, exchange.depth, table, exchange.put, exchange.whole, most_bytes, sums_flow)
+
+    def shared_pieces(self, is_due: Callable[[], bool], size: int) -> Iterator[RangeSource]:
+        """Yield the next pieces of about `size` keys for any thread or worker: none has a range's bitmap to itself."""
+        for number, low, high in self.pieces(is_due, size):
+            yield RangeSource(number, self._source.between(low, high), None, True, ())
+
+    def put(self, number: int, coded: Coded) -> None:
+        """Add blocks that a worker has found for a range. Thread-safe."""
+        self._exchange.put(number, coded)
 
     def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[RangeSource]:
         """Yield the next ranges to be expanded, until a checkpoint is due."""
@@ -118,11 +129,12 @@ class RangeStep:
             batches = self._source.between(low, high)
             yield RangeSource(number, batches, bitmap, self._stay, between(known, low, high), alone)
 
-    def pieces(self, is_due: Callable[[], bool]) -> Iterator[tuple[int, Key, Key]]:
-        """Yield the remaining pieces of ranges, until `is_due`."""
+    def pieces(self, is_due: Callable[[], bool], size: int | None = None) -> Iterator[tuple[int, Key, Key]]:
+        """Yield the remaining pieces of ranges, until `is_due`; if `size` is given, of so many keys in any range."""
         each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
-        step, numbers = max(1, int(self._range_size / each)), range(len(self._exchange.bounds))
-        left = [self._left_of(number, sample, step) for number in numbers if number not in self._exchange.away]
+        step, numbers = max(1, int((size or self._range_size) / each)), range(len(self._exchange.bounds))
+        whole = size is None and not self._in_turn
+        left = [self._left_of(number, sample, step, whole) for number in numbers if number not in self._exchange.away]
         # Otherwise threads would wait for each other's bitmap.
         in_turn = self._in_turn and any(self._exchange.bitmaps)
         for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
@@ -131,12 +143,14 @@ class RangeStep:
             if is_due():
                 return
 
-    def _left_of(self, number: int, sample: Keys, step: int) -> Iterator[tuple[int, Key, Key]]:
-        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each."""
+    def _left_of(self, number: int, sample: Keys, step: int, whole: bool) -> Iterator[tuple[int, Key, Key]]:
+        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each.
+
+        If `whole`, a range with a bitmap is one piece.
+        """
         low, high = self._exchange.bounds[number]
         begin, mine = self.at.get(number, low), slice_between(sample, low, high)[::step]
-        whole = self._exchange.has_bitmap(number) and not self._in_turn
-        cuts = [] if whole else [cut for cut in ints(mine[1:]) if begin < cut < high]
+        cuts = [] if whole and self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if begin < cut < high]
         if begin < high:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
 

@@ -1,9 +1,11 @@
-"""Expansion and merge of one key range at a time, by threads.
+"""Expansion and merge of one key range at a time, by threads, and expansion of a chunk by a worker.
 
 keys of a range -> expand -> those within the range and its bitmap: set there
                           -> all others: grouped by range
+keys of a chunk -> expand -> sorted, distinct, coded by range (`expand_chunk`)
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
@@ -13,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.contract import Expansion, Puzzle
 from hakoiri.puzzles.keys.layout import Keys, Layout
-from hakoiri.puzzles.keys.order import difference
+from hakoiri.puzzles.keys.order import difference, lower_bounds
 from hakoiri.storage.layers.bitmap import WORD_BITS
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
@@ -55,12 +57,14 @@ class ExpandedRange(NamedTuple):
     """The number of keys of a range that were expanded, and their successors except those in the range's bitmap.
 
     `keys` are grouped by range, and `ends` are the ends of the groups. `flow` is that of all moves, if it is summed.
+    `seconds` is the time that it took.
     """
 
     size: int
     keys: Keys
     ends: NDArray[np.int64]
     flow: int | None
+    seconds: float
 
 
 class RangeExpansion:
@@ -87,7 +91,7 @@ class RangeExpansion:
             return self._expand(work)
 
     def _expand(self, work: RangeSource) -> ExpandedRange:
-        bitmap, beyond, held = work.bitmap, [self._layout.empty(0)], 0
+        began, bitmap, beyond, held = time.perf_counter(), work.bitmap, [self._layout.empty(0)], 0
         sizes, flows = list[int](), list[int | None]()
         for keys in self._beyond(bitmap, self._successors(work.batches, sizes, flows)):
             if len(keys):
@@ -102,13 +106,11 @@ class RangeExpansion:
             self._put(work.number, code_window(self._depth, window, self._layout))
             bitmap.words = None
         keys, ends = scatter(np.concatenate(beyond), self._table)
-        return ExpandedRange(sum(sizes), keys, ends, total_flow(flows))
+        return ExpandedRange(sum(sizes), keys, ends, total_flow(flows), time.perf_counter() - began)
 
     def _successors(self, batches: Iterable[Keys], sizes: list[int], flows: list[int | None]) -> Iterator[Keys]:
         """Yield the successors of some keys; append the size and the flow of each batch to `sizes` and `flows`."""
-        step = max(1, _BATCH // self._puzzle.most_successors)
-        for keys in chain.from_iterable(split(keys, step) for keys in batches):
-            expansion = self._puzzle.expand(keys)
+        for keys, expansion in expanded(self._puzzle, batches):
             sizes.append(len(keys))
             flows.append(flow_of(self._puzzle, keys, expansion) if self._sums_flow else None)
             yield expansion.successors
@@ -145,6 +147,48 @@ class RangeExpansion:
         for number, part in enumerate(np.split(keys, ends[:-1])):
             if len(part):
                 self._put(number, code_keys(self._depth, merge([part], [])))
+
+
+def expanded(puzzle: Puzzle, batches: Iterable[Keys]) -> Iterator[tuple[Keys, Expansion]]:
+    """Yield some keys, a few at a time, with their expansion."""
+    step = max(1, _BATCH // puzzle.most_successors)
+    for keys in chain.from_iterable(split(keys, step) for keys in batches):
+        yield keys, puzzle.expand(keys)
+
+
+class ExpandedChunk(NamedTuple):
+    """The distinct successors of a chunk of U(N), as blocks of U(N+1), and what expanding it took.
+
+    `figures` are the number of keys expanded, their flow, and the microseconds it took (uint64). `blocks` is the number
+    of blocks of each range; the other columns are those of `Coded`.
+    """
+
+    figures: NDArray[np.uint64]
+    blocks: NDArray[np.int64]
+    firsts: Keys
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+    def by_range(self) -> Iterator[tuple[int, Coded]]:
+        """Yield the blocks of each range that has any, with the number of the range."""
+        coded, ends = Coded(*self[2:5], memoryview(self.data)), np.cumsum(self.blocks)
+        for number in np.flatnonzero(self.blocks).tolist():
+            yield number, coded.between(int(ends[number] - self.blocks[number]), int(ends[number]))
+
+
+def expand_chunk(puzzle: Puzzle, keys: Keys, cuts: Keys, depth: Depth) -> ExpandedChunk:
+    """Return the distinct successors of `keys`, coded for layer `depth` by the ranges between `cuts`."""
+    began, flow, parts = time.perf_counter(), 0, [keys[:0]]
+    for batch, expansion in expanded(puzzle, [keys]):
+        flow += flow_of(puzzle, batch, expansion)
+        parts.append(expansion.successors)
+    found = merge(parts, [])
+    ranges = [code_keys(depth, part) for part in np.split(found, lower_bounds(found, cuts))]
+    coded, micros = join_coded(ranges), (time.perf_counter() - began) * 1e6
+    figures = np.array([len(keys), flow % (1 << 64), int(micros)], dtype=np.uint64)
+    data = np.frombuffer(coded.data, dtype=np.uint8)
+    return ExpandedChunk(figures, np.array([len(each.counts) for each in ranges]), *coded[:3], data)
 
 
 class RangeInput(NamedTuple):

@@ -60,6 +60,10 @@ class SlabRanges:
         self._end = first * range_slabs * SLAB + layer.size
         self.numbers = range(first, -(-self._end // (range_slabs * SLAB)))
 
+    def sample(self) -> Keys:
+        """Return some keys of all ranges."""
+        return self._layer.sample()
+
     def first_slab(self, number: int) -> int:
         """Return the number of the first slab of a range, among all of the space."""
         return number * self._range_slabs

@@ -191,7 +191,7 @@ def test_hosts_that_keep_a_run_are_seen_with_who_is_away(scheme: Any, browser: B
     hakoiri = Hakoiri(tmp_path)
     with RedisServer(tmp_path / "redis") as main, ExitStack() as stack:
         hosts = [stack.enter_context(started_host(hakoiri, main.url, tmp_path / name)) for name in "ab"]
-        words = ("--redis", main.url, "--hosts", "2", "--farm-from", "1", "--json")
+        words = ("--redis", main.url, "--hosts", "2", "--farm", "1", "--json")
         run = hakoiri.json("run", "pancakes", "-o", "n=9", *words)["run"]
         site = entered(hakoiri.start("serve", "--port", "0", "--redis", main.url, executable=HAKOIRI))
         context = browser.new_context(base_url=site[0], color_scheme=scheme)

@@ -1,0 +1,48 @@
+"""The rule by which chunks of configurations are sent to RQ workers: ``--farm auto|always|never|N``.
+
+A chunk is sent if the work on it takes longer than sending it: coding its keys, a job in Redis, and coding, sending and
+taking in its successors. So rules in plain Python are sent from small layers on, and compiled rules hardly ever.
+Measured: docs/explanation/scaling.md.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from hakoiri.puzzles.keys.layout import Keys
+
+#: Seconds of processor time that sending takes in all processes: per chunk, and per successor and byte of its key.
+CHUNK_SECONDS, BYTE_SECONDS = 0.008, 2.5e-9
+#: The work on a chunk should take at least this many seconds.
+LEAST_SECONDS = 0.05
+#: The least keys of a chunk where all are sent, however little work they are.
+LEAST_SENT = 512
+#: A cost is timed on this many keys, and on all of a sample if these take no more seconds than this.
+_TIMED, _TIMED_SECONDS = 256, 0.01
+
+
+class Cost(NamedTuple):
+    """The seconds of work on a configuration, and the number of keys that it leads to, duplicates counted."""
+
+    seconds: float = 0.0
+    successors: float = 0.0
+
+    @classmethod
+    def of(cls, work: Callable[[Keys], Keys], sample: Keys) -> "Cost":
+        """Return the cost of `work`, which returns what some keys lead to; `sample` has at least one key."""
+        few = np.ascontiguousarray(sample[:: -(-len(sample) // _TIMED)])
+        cost = cls._timed(work, few)
+        return cost if cost.seconds * len(sample) > _TIMED_SECONDS else cls._timed(work, sample)
+
+    @classmethod
+    def _timed(cls, work: Callable[[Keys], Keys], keys: Keys) -> "Cost":
+        began = time.perf_counter()
+        found = work(keys)
+        return cls((time.perf_counter() - began) / len(keys), len(found) / len(keys))
+
+    def times_as_long(self, size: int, chunks: int, key_bytes: int) -> float:
+        """Return how many times as long as the work on `size` configurations it takes to send them in `chunks`."""
+        sending = chunks * CHUNK_SECONDS + size * self.successors * key_bytes * BYTE_SECONDS
+        return sending / max(1e-9, size * self.seconds)

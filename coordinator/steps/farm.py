@@ -1,0 +1,106 @@
+"""RQ workers as expanders of a layer: they take chunks from the same list as the threads of this process.
+
+pieces of U(N) -> a worker that is free: task `expand` -> coded blocks by range -> the exchange
+               -> a thread that is free                -> bitmaps, keys         -> the exchange
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock
+
+import numpy as np
+
+from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.exchange.step import RangeStep
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource
+
+#: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
+_LOOK_SECONDS = 0.2
+
+
+class SharedPieces:
+    """An iterator over pieces from which several threads may take, until it `ends`. Attribute `lock`: held meanwhile."""
+
+    def __init__(self, pieces: Iterator[RangeSource]) -> None:
+        self._pieces, self.lock = pieces, Lock()
+        self.ended = False
+
+    def __iter__(self) -> Iterator[RangeSource]:
+        return self
+
+    def __next__(self) -> RangeSource:
+        with self.lock:
+            if self.ended:
+                raise StopIteration
+            return next(self._pieces)
+
+
+class Farm:
+    """Expands layer `depth`, cut into ranges by `partition`, in pieces of `size` keys.
+
+    Threads of this process take part, too, unless everything is to be sent.
+    """
+
+    def __init__(self, context: ComputeContext, depth: Depth, partition: Partition, size: int) -> None:
+        self._context, self._size, self._nothing = context, size, partition.layout.empty(0)
+        self._shared = [partition.layout.pack(partition.cuts), np.array([depth], dtype=np.int64)]
+        self._threads = 0 if context.budget.farm_from is not None else context.threads
+
+    def expand(
+        self, ranges: RangeStep, is_due: Callable[[], bool], meanwhile: Callable[[], None]
+    ) -> Iterator[tuple[int, int | None]]:
+        """Expand as `RangeStep.expand` does; yield the number of keys of each piece, and their flow.
+
+        No piece is begun after the last worker has gone.
+        """
+        executor = self._context.executor
+        pieces = SharedPieces(ranges.shared_pieces(lambda: is_due() or not executor.living, self._size))
+        found = SimpleQueue[ExpandedRange]()
+        work = ranges.expansion(sums_flow=True)
+        futures = self._context.local.draw("expand", work, pieces, found.put, self._threads)
+        try:
+            for made in self._sent(ranges, pieces, meanwhile):
+                yield made
+                yield from self._taken(ranges, found)
+            while wait(futures, _LOOK_SECONDS).not_done:
+                yield from self._taken(ranges, found)
+                self._context.control.check()
+            for future in futures:
+                future.result()
+            yield from self._taken(ranges, found)
+        finally:
+            pieces.ended = True
+            wait(futures)
+
+    def _taken(self, ranges: RangeStep, found: "SimpleQueue[ExpandedRange]") -> Iterator[tuple[int, int | None]]:
+        """Take in what threads have found."""
+        while not found.empty():
+            made = found.get()
+            ranges.take(made.keys, made.ends)
+            self._context.executor.work_log.add_work("", made.size, made.seconds)
+            yield made.size, made.flow
+
+    def _sent(
+        self, ranges: RangeStep, pieces: SharedPieces, meanwhile: Callable[[], None]
+    ) -> Iterator[tuple[int, int | None]]:
+        """Have workers expand pieces, and put what they find into the exchange."""
+
+        def chunks() -> Iterator[list[Keys]]:
+            for piece in pieces:
+                if len(keys := np.concatenate([self._nothing, *piece.batches])):
+                    yield [keys]
+                # The workers are busy now.
+                with pieces.lock:
+                    meanwhile()
+
+        for _, result in self._context.executor.map("expand", chunks(), self._shared):
+            chunk = ExpandedChunk(*result)
+            for number, coded in chunk.by_range():
+                ranges.put(number, coded)
+            size, flow, _ = map(int, chunk.figures)
+            yield size, flow
