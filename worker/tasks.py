@@ -42,9 +42,9 @@ _Made = TypeVar("_Made")
 
 
 def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys of U(N)], shared [the cuts of a partition, [N+1]] -> `ExpandedChunk`: their distinct successors by range."""
-    (keys,), (cuts, depth) = chunk, shared
-    return expand_chunk(puzzle, keys, cuts, int(depth[0]))
+    """[keys], shared [the cuts of a partition, `chunk_plan`] -> `ExpandedChunk`: their distinct successors by range."""
+    (keys,), (cuts, plan) = chunk, shared
+    return expand_chunk(puzzle, keys, cuts, plan)
 
 
 def filter_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

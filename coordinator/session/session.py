@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT, Cost
+from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT_SECONDS, Cost
 from hakoiri.coordinator.session.interruptible import InterruptibleWork
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.tuning import Tuning
@@ -226,7 +226,7 @@ class ComputeContext:
         workers = 0 if too_small else self.executor.living
         if not workers:
             return 0
-        least = LEAST_SENT if always else math.ceil(LEAST_SECONDS / max(cost.seconds, 1e-9))
+        least = math.ceil((LEAST_SENT_SECONDS if always else LEAST_SECONDS) / max(cost.seconds, 1e-9))
         sharing = workers if always else workers + self.threads
         chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, sharing, least)
         pays = size > chunk and cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes) < 1

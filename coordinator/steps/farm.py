@@ -15,9 +15,9 @@ import numpy as np
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.exchange.step import RangeStep
+from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource
+from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource, chunk_plan
 
 #: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
 _LOOK_SECONDS = 0.2
@@ -41,14 +41,17 @@ class SharedPieces:
 
 
 class Farm:
-    """Expands layer `depth`, cut into ranges by `partition`, in pieces of `size` keys.
+    """Expands a `sample` and all else that leads to layer `depth`, cut into ranges by `partition`, `size` keys at a time.
 
     Threads of this process take part, too, unless everything is to be sent.
     """
 
-    def __init__(self, context: ComputeContext, depth: Depth, partition: Partition, size: int) -> None:
+    def __init__(
+        self, context: ComputeContext, depth: Depth, partition: Partition, sample: SourceSample, size: int
+    ) -> None:
         self._context, self._size, self._nothing = context, size, partition.layout.empty(0)
-        self._shared = [partition.layout.pack(partition.cuts), np.array([depth], dtype=np.int64)]
+        plan = chunk_plan(depth, sample.successors, int(size * sample.branching))
+        self._shared = [partition.layout.pack(partition.cuts), plan]
         self._threads = 0 if context.budget.farm_from is not None else context.threads
 
     def expand(

@@ -211,7 +211,7 @@ class LayerStep:
             return self._checkpoint_is_due
 
         if chunk := self._context.farmed_chunk(self._source.size, self.cost):
-            farm = Farm(self._context, self._depth, self._partition, chunk)
+            farm = Farm(self._context, self._depth, self._partition, self._sampled, chunk)
             yield from farm.expand(self._ranges, is_due, self._commit_before)
             return
         for made in self._ranges.expand(is_due, self._flow is not None, self._commit_before):

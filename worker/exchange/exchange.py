@@ -129,6 +129,9 @@ class Exchange:
 
     def take(self, number: int) -> RangeInput:
         """Return everything in a range, and remove it from memory."""
+        if self.whole and all(each.words is None for each in self.whole):
+            # Workers have expanded all of the layer: their blocks of bits are set here.
+            self.whole[0].fill()
         found = RangeInput(
             self._take_parts(number), [*self._take_coded(number), *self._spill.read(number)], self._bitmap(number)
         )

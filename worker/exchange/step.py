@@ -144,12 +144,14 @@ class RangeStep:
                 return
 
     def _left_of(self, number: int, sample: Keys, step: int, whole: bool) -> Iterator[tuple[int, Key, Key]]:
-        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each.
+        """Yield the remaining pieces of a range, about `step` keys of a `sample` of the source in each.
 
         If `whole`, a range with a bitmap is one piece.
         """
         low, high = self._exchange.bounds[number]
-        begin, mine = self.at.get(number, low), slice_between(sample, low, high)[::step]
+        begin, mine = self.at.get(number, low), slice_between(sample, low, high)
+        # Evenly: a small piece takes nearly as long to hand out as a large one.
+        mine = mine[:: -(-len(mine) // max(1, round(len(mine) / step))) or 1]
         cuts = [] if whole and self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if begin < cut < high]
         if begin < high:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))

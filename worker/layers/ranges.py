@@ -6,9 +6,10 @@ keys of a chunk -> expand -> sorted, distinct, coded by range (`expand_chunk`)
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain
+from itertools import chain, pairwise
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -16,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.puzzles.keys.layout import Keys, Layout, ints, layout_of
 from hakoiri.puzzles.keys.order import difference, lower_bounds
-from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.layers.bitmaps import Bitmap, as_bits, code_window
+from hakoiri.worker.layers.bitmaps import Bitmap, as_bits, bitmap_for, code_window
 from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, split, take_off
 from hakoiri.worker.layers.partition import scatter
@@ -33,6 +34,10 @@ _BATCH = 1 << 17
 _WAITING = 4
 #: Bits listed at a time, approximately.
 _LISTED = 1 << 18
+
+#: A worker collects the successors of a chunk in a bitmap if there are fewer numbers than this times `DENSE_SPAN` for
+#: each, up to so many bytes: 1.8 ns a successor of the 3x4 tiles in place of 6.4.
+_SPARSE, _MOST_BITMAP = 4, 1 << 26
 
 #: Stores blocks of the range with the given number.
 Put = Callable[[int, Coded], None]
@@ -177,18 +182,54 @@ class ExpandedChunk(NamedTuple):
             yield number, coded.between(int(ends[number] - self.blocks[number]), int(ends[number]))
 
 
-def expand_chunk(puzzle: Puzzle, keys: Keys, cuts: Keys, depth: Depth) -> ExpandedChunk:
-    """Return the distinct successors of `keys`, coded for layer `depth` by the ranges between `cuts`."""
-    began, flow, parts = time.perf_counter(), 0, [keys[:0]]
+def chunk_plan(depth: Depth, sample: Keys, found: int) -> NDArray[np.uint64]:
+    """Return [depth, base, words]: the bitmap in which a worker collects about `found` keys; no words if it sorts them.
+
+    The keys are distributed like a sorted sample.
+    """
+    margin = 0 if sample.ndim > 1 or not len(sample) else (int(sample[-1]) - int(sample[0])) // 32 + WORD_BITS
+    window = bitmap_for(sample, found * _SPARSE, 0, layout_of(sample).greatest + 1, margin)
+    words = 0 if window is None or window.nbytes > _MOST_BITMAP else window.length
+    return np.array([depth, window.base if window and words else 0, words], dtype=np.uint64)
+
+
+def expand_chunk(puzzle: Puzzle, keys: Keys, cuts: Keys, plan: NDArray[np.uint64]) -> ExpandedChunk:
+    """Return the distinct successors of `keys`, coded by the ranges between `cuts`; for `plan` see `chunk_plan`."""
+    began, flow, found, layout = time.perf_counter(), 0, [keys[:0]], puzzle.layout
+    depth, base, length = map(int, plan)
+    bitmap = Bitmap(base, length, _cleared(length)) if length else None
     for batch, expansion in expanded(puzzle, [keys]):
         flow += flow_of(puzzle, batch, expansion)
-        parts.append(expansion.successors)
-    found = merge(parts, [])
-    ranges = [code_keys(depth, part) for part in np.split(found, lower_bounds(found, cuts))]
+        successors = expansion.successors
+        found.append(successors if bitmap is None else set_within(bitmap.fill(), successors, base))
+    # Beyond a bitmap there are hardly any.
+    others = merge(found, [])
+    ranges = list[Coded]()
+    bounds = pairwise([0, *ints(cuts), layout.greatest + 1])
+    for part, (low, high) in zip(np.split(others, lower_bounds(others, cuts)), bounds, strict=True):
+        if bitmap is None:
+            ranges.append(code_keys(depth, part))
+        else:
+            ranges.append(code_found(layout, depth, RangeInput([part], [], bitmap.between(low, high))))
+    if bitmap is not None:
+        _spare.append(bitmap.fill())
     coded, micros = join_coded(ranges), (time.perf_counter() - began) * 1e6
     figures = np.array([len(keys), flow % (1 << 64), int(micros)], dtype=np.uint64)
     data = np.frombuffer(coded.data, dtype=np.uint8)
     return ExpandedChunk(figures, np.array([len(each.counts) for each in ranges]), *coded[:3], data)
+
+
+#: The bitmap of the last chunk: to clear it takes a tenth of the time of allocating one.
+_spare: deque[Words] = deque(maxlen=1)
+
+
+def _cleared(length: int) -> Words:
+    """Return a bitmap without bits."""
+    words = _spare.pop() if _spare else np.empty(0, dtype=np.uint64)
+    if len(words) < length:
+        return np.zeros(length, dtype=np.uint64)
+    words[:] = 0
+    return words[:length]
 
 
 class RangeInput(NamedTuple):
@@ -238,7 +279,7 @@ def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
     bitmap = found.bitmap
     if bitmap is None or bitmap.words is None:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
-    coded = None if found.parts else as_bits(depth, (bitmap.base, bitmap.words), layout)
+    coded = None if any(map(len, found.parts)) else as_bits(depth, (bitmap.base, bitmap.words), layout)
     if coded is None:
         coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
     else:
