@@ -76,6 +76,7 @@ def _work() -> None:
     logging.getLogger("rq").setLevel(logging.CRITICAL)
     # Alternates between its own queue and the common one, so that no run blocks others.
     worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
+    worker.end_log()
     if host is None:
         # A host that ends is waited for.
         end_heartbeat()

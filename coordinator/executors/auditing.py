@@ -18,8 +18,8 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 
 _chance = secrets.SystemRandom()
-#: Where the answer to ``subtrees`` has the seconds that it took.
-_SUBTREE_SECONDS = 4
+#: Where the answers to ``subtrees`` and ``expand`` have the time that they took.
+_SUBTREE_SECONDS, _EXPAND_SECONDS = 4, 2
 
 
 class Auditor:
@@ -72,6 +72,7 @@ def _untimed_tally(answer: Arrays) -> Arrays:
 
 
 _UNTIMED: dict[str, Callable[[Arrays], Sequence[np.ndarray]]] = {
+    "expand": lambda answer: [answer[0][:_EXPAND_SECONDS], *answer[1:]],
     "subtrees": _untimed_tally,
     "solve": lambda answer: solving.answer(replace(solving.answered(answer), seconds=0.0)),
 }

@@ -42,6 +42,8 @@ class Chunk:
     begun_at: float = 0.0
     #: How often it was lost for other reasons than slowness.
     losses: int = 0
+    #: The bytes of its result.
+    received: int = 0
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
 
@@ -140,6 +142,7 @@ class InFlight:
     def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
         """The result of an attempt, or ``None`` if it is gone; `PayloadError` if it is broken."""
         raw = get_bytes(self._redis, result_key(self._request.session, chunk.token, attempt), delete=True)
+        chunk.received = 0 if raw is None else len(raw)
         return None if raw is None else unpack_arrays(raw)
 
     def land(self, chunk: Chunk) -> None:

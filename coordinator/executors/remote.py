@@ -25,6 +25,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays, do_task
@@ -166,13 +167,21 @@ class RemoteExecutor:
         elif self._audit.picks():
             yield self._land(chunk, self._audited(chunk, event.worker, result))
         else:
-            yield self._land(chunk, self._counted(event.worker, result))
+            yield self._land(chunk, self._counted(chunk, event.worker, result))
 
-    def _counted(self, worker: str, result: list[Array]) -> list[Array]:
+    def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         """The result of a worker, which counts from now on."""
-        self.work_log.add_chunk(self._in_flight.task, host_of(worker), worker)
+        self._log(chunk, result, worker)
         self._audit.note_answer(worker)
         return result
+
+    def _log(self, chunk: Chunk, result: list[Array], worker: str = "") -> None:
+        """Count a chunk as done by a worker, or by this process."""
+        self.work_log.add_chunk(self._in_flight.task, host_of(worker), worker)
+        if self._in_flight.task == "expand":
+            size, _, micros = ExpandedChunk(*result).figures.tolist()
+            moved = (len(chunk.payload), chunk.received) if worker else (0, 0)
+            self.work_log.add_expanded(worker, size, micros / 1e6, *moved)
 
     def _audited(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         """The result of a worker, or the one made here if that is another; then the worker is left out.
@@ -181,7 +190,7 @@ class RemoteExecutor:
         """
         made_again, task = self._do(chunk), self._in_flight.task
         if self._audit.agrees(task, result, made_again):
-            return self._counted(worker, result)
+            return self._counted(chunk, worker, result)
         self._workers.exclude(worker, f"its result of chunk {chunk.number} of task {task} is not the one made here")
         try:
             self._audit.leave_out(worker)
@@ -240,6 +249,7 @@ class RemoteExecutor:
                 Hint("leave out", "redis"),
                 Hint("give", "memory", f"{available_memory() // 4 >> 20}MB"),
             )
+        self.work_log.repeated += 1
         self._observer.note(f"chunk {chunk.number} is sent again: {why}")
         self._in_flight.resend(chunk)
 
@@ -252,8 +262,9 @@ class RemoteExecutor:
             return
         self._workers.say_alone(self._url)
         chunk = next(iter(self._in_flight.chunks.values()))
-        self.work_log.add_chunk(self._in_flight.task)
-        yield self._land(chunk, self._do(chunk))
+        result = self._do(chunk)
+        self._log(chunk, result)
+        yield self._land(chunk, result)
 
     def _do(self, chunk: Chunk) -> list[Array]:
         """The result of a chunk, computed here."""

@@ -33,6 +33,10 @@ from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 
 
+#: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
+_NOTED_SECONDS = 0.1
+
+
 @dataclass(frozen=True)
 class StoredFigures(Figures):
     """The number of stored configurations of a run, and whether they are all there are."""
@@ -122,6 +126,8 @@ class LayeredSearch:
         self._pace = Pace(self.puzzle.total)
         #: The seconds of the last layer made here, and what expanding a configuration cost.
         self._seconds, self._cost = 0.0, Cost()
+        #: The size of the largest layer that was expanded here; whether workers have expanded any, or that is noted.
+        self._widest, self._is_noted = 0, False
         #: The sum over the moves of the layer expanded last (`worker.layers.flow`); ``None`` if it is not summed.
         self.last_flow: int | None = None
         #: The maker of the layer in progress.
@@ -146,9 +152,10 @@ class LayeredSearch:
         self.commit()
 
     def end(self) -> None:
-        """Have hosts discard what they have begun."""
+        """Have hosts discard what they have begun; note if no chunk was worth sending to the workers that live."""
         if self._hosting is not None:
             self._hosting.end()
+        self._note_expanded_here()
 
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
@@ -209,13 +216,13 @@ class LayeredSearch:
         """Return the layer after `current`, made at once or by threads."""
         depth, known, context = self.state.depth + 1, [current, *self._older.layers()], self._session.context
         large = context.budget.distributes(current.size) or context.farmed_chunk(current.size, self._cost)
+        self._widest = max(self._widest, current.size)
         if not large and self.store.read_partial() is None:
             self._maker = "small"
             keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
             if len(keys):
                 self._add_small(keys, self.last_flow)
             return HeldLayer([keys])
-        self._maker = "threads"
         return self._made_by(LayerStep(self._session, depth, current, known, self._pace, self._commit_staged))
 
     def _hosting_begun(self) -> Any:
@@ -263,7 +270,10 @@ class LayeredSearch:
         With rules in plain Python it is also stored at once, because the next step takes long.
         """
         record, layer = step.run()
-        self._cost = step.cost
+        self._cost, self._maker = step.cost, "workers" if any(record.work) else "threads"
+        self._is_noted |= self._maker == "workers"
+        if step.cost.seconds * self._widest > _NOTED_SECONDS:
+            self._note_expanded_here()
         self.state, self.last_flow = self.store.state, record.flow
         if record.size:
             self._add(record)
@@ -271,6 +281,11 @@ class LayeredSearch:
             self.commit()
         step.finish()
         return layer
+
+    def _note_expanded_here(self) -> None:
+        """Note once that layers are not sent to the workers that live, if none was."""
+        if not self._is_noted and self._hosting is None:
+            self._is_noted = self._session.context.note_expanded_here("layers", self._widest, self._cost)
 
     def _commit_staged(self) -> None:
         self.state = self._session.commit_staged(self.state)

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hakoiri.coordinator.session.work_log import expander_rows
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import LayerRecord, Manifest, State
 
@@ -67,4 +68,5 @@ def layer_row(record: LayerRecord) -> dict[str, Any]:
         "goals": record.goals,
         "stored_bytes": record.stored_bytes,
         "session": record.session,
+        "expanded_by": expander_rows(record.work),
     }

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT_SECONDS, Cost
 from hakoiri.coordinator.session.interruptible import InterruptibleWork
-from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.resources import ALWAYS, AUTO, Budget
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
@@ -231,6 +231,20 @@ class ComputeContext:
         chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, sharing, least)
         pays = size > chunk and cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes) < 1
         return chunk if pays or (always and self.budget.distributes(size)) else 0
+
+    def note_expanded_here(self, what: str, size: int, cost: Cost) -> bool:
+        """Note why the work on up to `size` configurations is not sent to the workers that live; return whether.
+
+        `what` is expanded, in the plural.
+        """
+        if not size or self.executor is self.local or self.budget.farm != AUTO or not self.executor.living:
+            return False
+        times = cost.times_as_long(size, 1, self.shares.key_bytes)
+        why = f"sending would take {times:.1f} times as long as expanding"
+        if times < 1:
+            why = f"expanding takes {size * cost.seconds:.2f} s, a chunk for a worker at least {LEAST_SECONDS:.2f} s"
+        self.observer.note(f"{what} are expanded here: {why}", Hint("give", "farm", ALWAYS))
+        return True
 
     @property
     def threads(self) -> int:

@@ -1,10 +1,13 @@
 """Counts of the work by host and worker, kept with every commit for `status`; empty while threads here do all.
 
-    {"layers": {"hosts": [9, 3521340], "small": [12, 107460]},
-     "hosts": {"host-a": {"workers": 2, "chunks": {"forest": 18}}},
+    {"layers": {"workers": [9, 3521340], "small": [12, 107460]},
+     "hosts": {"host-a": {"workers": 2, "chunks": {"expand": 18}}},
+     "expanders": {"": [2, 40000, 0.8, 0, 0], "host-a-12": [18, 360000, 7.1, 380112, 1120554]}, "repeated": 1,
      "audit": {"chunks": 3, "untrusted": ["host-b-17"], "answered": ["host-a-12"]}}
 
-`layers` counts layers and their configurations by maker (`Maker`). `hosts` counts chunks by task; this process, if it
+`layers` counts layers and their configurations by maker (`Maker`). `expanders` counts what threads of this process (""),
+each worker and each host have expanded (`Expanded`), `layer` the same for the layer under way. `repeated` is the number
+of chunks that were sent again. `hosts` counts chunks by task; this process, if it
 computes chunks because no worker lives, is the host "". `workers` is the greatest number of workers in any session.
 Hosts that keep ranges are in `kept`. Each has its `ranges` and `threads`, and as sums over all layers its
 `configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds it `waited` for other hosts.
@@ -12,14 +15,37 @@ Hosts that keep ranges are in `kept`. Each has its `ranges` and `threads`, and a
 `worst` is the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}. `audit`,
 if there was one, has the number of chunks computed again, the faulty workers, and the others that answered.
 
-Older runs have layers made by "workers", or "cheaper" for layers made here, and hosts with a data Redis.
+Older runs have "cheaper" for layers made here, and hosts with a data Redis.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-#: Hosts that keep ranges, this process at once because the layer is small, or its threads.
-Maker = Literal["hosts", "small", "threads"]
+#: Hosts that keep ranges, RQ workers with threads, this process at once because the layer is small, or its threads.
+Maker = Literal["hosts", "workers", "small", "threads"]
+
+
+class Expanded(NamedTuple):
+    """Chunks, their configurations, the seconds that expanding them took, and the bytes sent to and from an expander."""
+
+    chunks: int = 0
+    configurations: int = 0
+    seconds: float = 0.0
+    sent: int = 0
+    received: int = 0
+
+    def plus(self, other: "Expanded") -> "Expanded":
+        """Return the sum."""
+        return Expanded(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+def expander_rows(work: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what each expander has done, of a run or of a layer; the name ``None`` is threads of the run's process."""
+    rows = []
+    for name, (chunks, configurations, seconds, sent, received) in sorted(work.items()):
+        row = {"name": str(name) or None, "chunks": int(chunks), "configurations": int(configurations)}
+        rows.append(row | {"seconds": float(seconds), "sent": int(sent), "received": int(received)})
+    return rows
 
 
 class WorkLog:
@@ -33,6 +59,11 @@ class WorkLog:
         #: The expansion seconds of the slowest host and of the average host, summed over the layers.
         self.slowest, self.mean = 0.0, 0.0
         self._worst: dict[str, Any] = {}
+        #: By expander: all of the run, and the layer under way.
+        self._expanders: dict[str, Expanded] = {}
+        self._layer: dict[str, Expanded] = {}
+        #: The number of chunks sent again.
+        self.repeated = 0
         #: The number of chunks computed again, the faulty workers, and those whose answers were used.
         self.audited = 0
         self.untrusted: list[str] = []
@@ -49,6 +80,9 @@ class WorkLog:
         self.slowest += earlier.get("slowest", 0.0)
         self.mean += earlier.get("mean", 0.0)
         self._worst = earlier.get("worst", self._worst)
+        for name, found in (("expanders", self._expanders), ("layer", self._layer)):
+            found |= {expander: Expanded(*figures) for expander, figures in earlier.get(name, {}).items()}
+        self.repeated += earlier.get("repeated", 0)
         audit = earlier.get("audit", {})
         self.audited += audit.get("chunks", 0)
         self.untrusted += audit.get("untrusted", [])
@@ -75,8 +109,16 @@ class WorkLog:
         for name, value in figures.items():
             found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
-    def add_work(self, expander: str, size: int, seconds: float) -> None:
-        pass
+    def add_expanded(self, expander: str, *figures: float) -> None:
+        """Count a chunk: its configurations, seconds, and bytes sent and received; ``""`` is this process."""
+        for found in (self._expanders, self._layer):
+            found[expander] = found.get(expander, Expanded()).plus(Expanded(1, *figures))
+
+    def take_layer(self) -> dict[str, list[float]]:
+        """Return what each expander has done since the last call, for the record of a layer."""
+        found = {expander: list(figures) for expander, figures in self._layer.items()}
+        self._layer.clear()
+        return found
 
     def add_chunk(self, task: str, host: str = "", worker: str = "") -> None:
         """Count a chunk as done, by a worker of a host or by this process."""
@@ -91,6 +133,8 @@ class WorkLog:
         if not (self._layers or self._hosts):
             return {}
         found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts}
+        if self._expanders:
+            found |= {"expanders": dict(self._expanders), "layer": dict(self._layer), "repeated": self.repeated}
         if self._kept:
             found |= {"kept": self._kept, "slowest": self.slowest, "mean": self.mean, "worst": self._worst}
         audit = {"chunks": self.audited, "untrusted": self.untrusted, "answered": sorted(self.answered)}

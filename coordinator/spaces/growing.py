@@ -20,6 +20,7 @@ def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]
     if size := context.farmed_chunk(ranges.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
         yield from _grown_by_workers(context, ranges, missing, size)
     else:
+        context.note_expanded_here("configurations", ranges.size, cost)
         yield from grown_by_threads(context.local, puzzle, context.shares, ranges, missing)
 
 

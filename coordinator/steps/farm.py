@@ -85,7 +85,7 @@ class Farm:
         while not found.empty():
             made = found.get()
             ranges.take(made.keys, made.ends)
-            self._context.executor.work_log.add_work("", made.size, made.seconds)
+            self._context.executor.work_log.add_expanded("", made.size, made.seconds, 0, 0)
             yield made.size, made.flow
 
     def _sent(

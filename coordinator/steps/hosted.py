@@ -148,10 +148,10 @@ class HostedStep:
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
+        self._note(depth, told, merged)
         if record.size:
             self._moving.copy_layer(depth)
-            self._store.stage_layer(record)
-        self._note(depth, told, merged)
+            self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
         self._balancing.weigh(told, merged)
         return record
 
@@ -187,6 +187,7 @@ class HostedStep:
         range_map, slowest = self._keepers.range_map, max(seconds.values())
         for number, host in enumerate(range_map.hosts):
             expanded, made = told[host], merged[host]
+            work_log.add_expanded(host, expanded.size, expanded.seconds, expanded.bytes, made.received)
             work_log.add_kept(
                 host, ranges=range_map.owners.count(number), threads=expanded.threads, configurations=made.size,
                 stored=made.stored, spilled=made.spilled, sent=expanded.bytes, received=made.received,

@@ -94,6 +94,7 @@ class LayerStep:
             self._store.discard_staged()
             raise
         record = self._partial.finished(self._store.state.session, self._flow)
+        record = replace(record, work=self._session.work_log.take_layer())
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)

@@ -23,6 +23,8 @@ from hakoiri.puzzles.errors import HakoiriError, Hint, PuzzleError
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
 from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
+from hakoiri.render.work_log import expanded_text
+from hakoiri.rows.runs import work_log_row
 
 if TYPE_CHECKING:
     from hakoiri.cli.groups import Driving
@@ -282,7 +284,9 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     summary = summary | {"parameters": {name: value for name, value in summary["parameters"].items() if value}}
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
-    found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
+    work_log = work_log_row(job.store.state.work_log)
+    made = {"expanded": expanded_text(work_log) or None if work_log else None}
+    found = {"progress": progress} | job.facts(summary) | made | {"digest": summary["digest"] or None}
     # Not wrapped: a play of thousands of moves can be copied in one piece.
     console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}, wide), soft_wrap=True)
     for table in job.tables():

@@ -1,34 +1,66 @@
 """The counts of a run's work by host and worker, for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hakoiri.puzzles.errors import counted
 from hakoiri.rows.runs import KEPT_BYTES
 
-#: "workers" and "cheaper" occur only in older runs.
-_MAKERS = {
-    "hosts": "by hosts",
-    "workers": "by workers",
-    "small": "here, too small to be handed out",
-    "cheaper": "here, cheaper so",
-    "threads": "here, by threads",
-}
+#: What runs are said to have been made by, of which "cheaper" occurs only in older ones.
+_HERE = ("small", "cheaper", "threads")
 
 
 def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
     """Return `hakoiri.rows.runs.work_log_row` by label; empty if threads of one process did all."""
     if work_log is None:
         return {}
-    layers = [
-        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {_MAKERS.get(maker, maker)}"
-        for maker, made in work_log["layers"].items()
-    ]
-    facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"}
+    facts = {"expanded": expanded_text(work_log)}
+    if by := [_expander(row) for row in work_log["expanders"]]:
+        facts["by"] = "\n".join(by)
+    if work_log["repeated"]:
+        facts["sent again"] = counted(work_log["repeated"], "chunks")
+    facts["chunks"] = "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"
     if work_log["kept"] is not None:
         facts["kept"] = "\n".join(map(_kept, work_log["kept"]["hosts"]))
         facts["slowest host"] = _slowest(**work_log["kept"])
     return facts | ({} if work_log["audit"] is None else {"audit": _audit(work_log["audit"])})
+
+
+def expanded_text(work_log: Mapping[str, Any]) -> str:
+    """Return who expanded the layers: ``168 layers: 3 here, 165 by 2 workers in 371 chunks``; empty without layers."""
+    makers, expanders = work_log["layers"], work_log["expanders"]
+    here = sum(makers[maker]["layers"] for maker in _HERE if maker in makers)
+    parts = [f"{here:,} here"] if here else []
+    if "workers" in makers:
+        workers = [row for row in expanders if row["name"] is not None and row["name"] not in _hosts(work_log)]
+        chunks = f" in {counted(sum(row['chunks'] for row in workers), 'chunks')}" if workers else ""
+        by = counted(len(workers), "workers") if workers else "workers"
+        parts.append(f"{makers['workers']['layers']:,} by {by}{chunks}")
+    if "hosts" in makers:
+        parts.append(f"{makers['hosts']['layers']:,} by {counted(len(_hosts(work_log)), 'hosts')}")
+    total = sum(made["layers"] for made in makers.values())
+    return f"{counted(total, 'layers')}: {', '.join(parts)}" if total else ""
+
+
+def expanders_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return who expanded a layer: ``2 workers, 5 chunks``; ``here`` if a process did it at once."""
+    others = [row for row in rows if row["name"] is not None]
+    if not others:
+        return "here"
+    chunks = counted(sum(row["chunks"] for row in rows), "chunks")
+    by = others[0]["name"] if len(others) == 1 else f"{len(others)} others"
+    return f"{by}{' and threads' if len(others) < len(rows) else ''}, {chunks}"
+
+
+def _hosts(work_log: Mapping[str, Any]) -> list[str]:
+    return [] if work_log["kept"] is None else [host["host"] for host in work_log["kept"]["hosts"]]
+
+
+def _expander(row: Mapping[str, Any]) -> str:
+    done = f"{counted(row['chunks'], 'chunks')} of {row['configurations']:,} configurations in {row['seconds']:.2f} s"
+    if row["name"] is None:
+        return f"threads here: {done}"
+    return f"{row['name']}: {done}, {row['sent'] / 1e6:.2f} MB sent, {row['received'] / 1e6:.2f} MB received"
 
 
 def _audit(audit: Mapping[str, Any]) -> str:

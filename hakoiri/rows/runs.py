@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hakoiri.coordinator.runs.summary import identity, standing
+from hakoiri.coordinator.session.work_log import expander_rows
 from hakoiri.hints import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
@@ -76,7 +77,11 @@ def work_log_row(work_log: Mapping[str, Any]) -> dict[str, Any] | None:
         }
         hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(work_log["hosts"].items())]
         audit = _audit_row(work_log["audit"]) if "audit" in work_log else None
-        return {"layers": layers, "hosts": hosts, "audit": audit, "kept": _kept_rows(work_log)}
+        expanders, repeated = expander_rows(work_log.get("expanders", {})), int(work_log.get("repeated", 0))
+        return {
+            "layers": layers, "expanders": expanders, "repeated": repeated, "hosts": hosts, "audit": audit,
+            "kept": _kept_rows(work_log),
+        }  # fmt: skip
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 

@@ -159,7 +159,8 @@ class LayerRecord:
     `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session` is
     the number of the session, counted from the run's first, that committed the layer. `flow` is that of all moves from
     the layer before it (`worker.layers.flow`), if it was summed. The blocks of a `hosted` layer are at hosts, and its
-    `index` has no meaning.
+    `index` has no meaning. `work` says who expanded the layer before it (`coordinator.session.work_log`); it is empty
+    if threads of one process did.
     """
 
     depth: Depth
@@ -171,6 +172,7 @@ class LayerRecord:
     session: int
     flow: int | None = None
     hosted: bool = False
+    work: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

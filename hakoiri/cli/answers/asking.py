@@ -14,6 +14,7 @@ from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import DataOption, JsonOption, OwnFileOption, RunArgument, WideOption
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
+from hakoiri.render.work_log import expanders_text
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -70,14 +71,18 @@ def layers(
 
 def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
     """Print a line for each layer; the digest, then a bar, get the width that the figures leave."""
-    columns = ("depth", "size", "goals")
+    columns = ["depth", "size", "goals"]
     figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in rows]
+    if any(row["expanded_by"] for row in rows):
+        columns.append("expanded by")
+        for row, cells in zip(rows, figures, strict=True):
+            cells.append(expanders_text(row["expanded_by"]))
     beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))
     room = stdout().width - beside
     digests = [fitting_digest(row["digest"], room - 1 - _LEAST_BAR, wide) for row in rows]
     bar = max(0, room - 1 - max(map(len, digests), default=0))
     widest = max((row["size"] for row in rows), default=1)
-    listed = table(*columns, "digest", "", numbers=columns)
+    listed = table(*columns, "digest", "", numbers=columns[:3])
     for row, cells, digest in zip(rows, figures, digests, strict=True):
         listed.add_row(*cells, digest, Text("█" * min(bar, max(1, round(bar * row["size"] / widest))), "blue"))
     stdout().print(listed)

@@ -8,7 +8,7 @@ import {bytes, counted, duration, left, number, short, when} from "../lib/format
 import {exportsOf} from "../parts/exports.js";
 import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/choice.js";
-import {keptOf, tablesOf} from "../parts/tables.js";
+import {expandersOf, keptOf, tablesOf} from "../parts/tables.js";
 import {address, go} from "../router.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
@@ -124,7 +124,7 @@ class Overview {
       run.missing && h("p", {class: "reason"}, run.missing)]);
     put(this.figures, ...factsOf(run).filter(([, value]) => value !== null && value !== "–").map(([name, value, wide]) =>
       h("div", {class: wide ? "wide" : null}, h("dt", {}, name), h("dd", {}, value))));
-    put(this.kept, keptOf(run));
+    put(this.kept, expandersOf(run), keptOf(run));
   }
 }
 

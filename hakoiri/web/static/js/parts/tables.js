@@ -4,7 +4,7 @@ import {Histogram} from "../charts/histogram.js";
 import {Curve} from "../charts/curve.js";
 import {get} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
-import {bytes, duration, number} from "../lib/format.js";
+import {bytes, counted, duration, number} from "../lib/format.js";
 import {startOf} from "./pictures.js";
 import {startsOf} from "./starts.js";
 import {still} from "../picture/shapes.js";
@@ -74,6 +74,14 @@ function drawnOf(run, {pair, best}) {
   });
   return card(pair ? "The farthest pair" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
     texts.map(text => h("p", {class: "small"}, h("code", {}, text))));
+}
+
+// What each expander of a run has done: threads of its process, workers, hosts.
+export function expandersOf({work_log: done}) {
+  const rows = (done?.expanders ?? []).map(({name, chunks, configurations, seconds, sent, received}) => ({expander: name ?? "threads",
+    chunks, configurations, seconds: duration(seconds), sent: bytes(sent), received: bytes(received)}));
+  const rest = done?.repeated > 0 && `${counted(done.repeated, "chunk")} sent again.`;
+  return tableOf({name: "expanded by", rows, rest});
 }
 
 // The work of each host that keeps ranges; for hosts that still keep the run, also whether they are alive.
