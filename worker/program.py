@@ -13,11 +13,13 @@ A user puzzle's own file is left out, because its SHA-256 is in the request (`pu
 imports from elsewhere than installed packages are covered.
 """
 
+import gc
 import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -60,8 +62,10 @@ def program_of(puzzle: Puzzle, *more: str) -> Digests:
     The modules called `more` are among the tasks. Computed once per process and puzzle class, in some hundredths of a
     second. All the code must be imported already, as it is in any process that sends or answers requests.
     """
-    # A puzzle with merged mirror images wraps another.
-    wrapped = tuple(type(value) for value in vars(puzzle).values() if isinstance(value, Puzzle))
+    # A puzzle with merged mirror images wraps another. IMPORTANT: not by `vars`, which makes a dictionary of the
+    # attributes; rules in plain Python then read them more slowly (13.6 us a configuration instead of 10.7).
+    held = chain.from_iterable(each.values() if type(each) is dict else [each] for each in gc.get_referents(puzzle))
+    wrapped = tuple(type(value) for value in held if isinstance(value, Puzzle))
     return _program_of(type(puzzle), wrapped, more)
 
 

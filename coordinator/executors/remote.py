@@ -60,7 +60,7 @@ class RemoteExecutor:
         self._events = event_key(self._request.session)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, self._send_again)
         self._shared = Shared(connection, self._request.session, tuning.keep)
-        self._stage = 0
+        self._stage, self._ahead = 0, 1
         self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
         self.work_log = WorkLog()
         self._workers = WorkerPool(observer, self.work_log)
@@ -85,8 +85,10 @@ class RemoteExecutor:
             self._redis_retry.call(self._look_for_workers)
         return 0 if self._workers.is_away else max(1, len(self._workers.living))
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[_Landed]:
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3) -> Iterator[_Landed]:
+        """Do as `Executor.map`; each worker has `ahead` chunks at most, so many of them waiting but one."""
         self._stage += 1
+        self._ahead = ahead
         numbered = enumerate(chunks)
         with redis_errors(self._url):
             self._redis_retry.call(lambda: self._shared.become(shared))
@@ -125,7 +127,7 @@ class RemoteExecutor:
                 self._in_flight.send(chunk)
 
     def _has_room(self) -> bool:
-        most_chunks = max(4, 3 * len(self._workers.living))
+        most_chunks = self._ahead * max(1, len(self._workers.living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
     def _collect(self, results: list[_Landed]) -> None:

@@ -227,7 +227,7 @@ class ComputeContext:
         if not workers:
             return 0
         least = math.ceil((LEAST_SENT_SECONDS if always else LEAST_SECONDS) / max(cost.seconds, 1e-9))
-        sharing = workers if always else workers + self.threads
+        sharing = workers if always else 2 * (workers + self.threads)
         chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, sharing, least)
         pays = size > chunk and cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes) < 1
         return chunk if pays or (always and self.budget.distributes(size)) else 0

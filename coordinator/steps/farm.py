@@ -101,7 +101,7 @@ class Farm:
                 with pieces.lock:
                     meanwhile()
 
-        for _, result in self._context.executor.map("expand", chunks(), self._shared):
+        for _, result in self._context.executor.map("expand", chunks(), self._shared, ahead=2):
             chunk = ExpandedChunk(*result)
             for number, coded in chunk.by_range():
                 ranges.put(number, coded)
