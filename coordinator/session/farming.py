@@ -18,7 +18,7 @@ CHUNK_SECONDS, BYTE_SECONDS = 0.008, 2.5e-9
 #: The least seconds of work on a chunk, and where all chunks are sent, however little work they are.
 LEAST_SECONDS, LEAST_SENT_SECONDS = 0.05, 0.004
 #: A cost is timed on this many keys, and on all of a sample if these take no more seconds than this.
-_TIMED, _TIMED_SECONDS = 256, 0.01
+_TIMED, _TIMED_SECONDS = 256, 0.002
 
 
 class Cost(NamedTuple):

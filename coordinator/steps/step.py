@@ -38,7 +38,7 @@ from hakoiri.worker.tasks import Array
 
 
 #: A sample takes at most so long to expand, unless it has fewer keys than this.
-_SAMPLE_SECONDS, _LEAST_SAMPLED = 0.01, 256
+_SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
 
 
 class LayerStep:
