@@ -233,7 +233,7 @@ def explore(
 def census(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, diameters: str = "all",
-    reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    by: str = "joins", reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
     observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all configurations, components and exact diameters.
@@ -241,9 +241,11 @@ def census(
     `start` is the board or a file that holds it, only for puzzles that need one (``sliding``); `reuse` as for
     `explore`. With `diameters` ``largest=K`` or ``below=N``
     distances are measured only in the K largest components, or in those of fewer than N configurations; with ``none``
-    the configurations are listed without components.
+    the configurations are listed without components. They are found ``by`` joining the ends of all moves or, with
+    ``layers``, by a search in each, which takes longer and also gives the sizes of its layers.
     """
     spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
+    plan |= {} if by == "joins" else {"by": by}
     return _run_to_end(spec, "census", plan, data, resources, observer, reuse)
 
 

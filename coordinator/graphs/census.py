@@ -1,7 +1,7 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
-The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by a
-search per component (`worker.spaces.joining`). Then each is measured, which derives its moves once more. So a
+The components are found by expanding every configuration once, in chunks, and uniting the ends of each move
+(`worker.spaces.joining`), or, if asked for, by a search per component (`coordinator.spaces.by_layers`). Then each is measured, which derives its moves once more. So a
 process holds the moves of at most one chunk or one component. Each step is committed; what is on disk is not computed
 again.
 """
@@ -16,10 +16,11 @@ import numpy as np
 from hakoiri.coordinator.graphs.distances import DistancePolicy, in_order, measure_each, part_name
 from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.spaces.by_layers import LayeredJoining
 from hakoiri.coordinator.spaces.joining import HomeJoining, require_places
 from hakoiri.coordinator.spaces.listing import listed_in_order
 from hakoiri.coordinator.steps.inspection import compare_rules
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import StoredLayer
@@ -39,6 +40,9 @@ _ORDER_BYTES = 12
 #: The selection of components to measure: ``all``, ``largest=K``, ``below=N``; with ``none`` they are not even found.
 DIAMETERS = "diameters"
 ALL, NONE = "all", "none"
+#: How the components are found: by joining the ends of all moves, or by a search layer by layer in each.
+BY = "by"
+JOINS, LAYERS = "joins", "layers"
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Census:
         self._found = CensusFigures.of(self._state)
         #: The components to measure, by the plan.
         self._wanted = str(self._store.manifest.plan.get(DIAMETERS, ALL))
+        self._by_layers = self._store.manifest.plan.get(BY) == LAYERS
 
     def run(self) -> None:
         """Count until every component is measured. Commits along the way; raises as `explore` does."""
@@ -99,6 +104,8 @@ class Census:
         pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.read_partial() is not None
         if not self._store.keepers() and (begun or pool is None or not pool.is_requested):
             return None
+        if self._by_layers:
+            raise PuzzleError("hosts find components by joins", Hint("leave out", BY))
         # Here, because rq takes a tenth of a second to import.
         from hakoiri.coordinator.spaces.hosted import HostedSpace
 
@@ -110,7 +117,8 @@ class Census:
 
     def _find_components(self, hosted: "HostedSpace | None") -> None:
         if self._found.components is None:
-            self._join(hosted or HomeJoining(self._session, self._slabs))
+            joining = LayeredJoining if self._by_layers else HomeJoining
+            self._join(hosted or joining(self._session, self._slabs))
         try:
             for found in self._measured():
                 self._add(found)
@@ -138,7 +146,7 @@ class Census:
                 require_places(listing.size)
         return listing.record
 
-    def _join(self, joining: "HomeJoining | HostedSpace") -> None:
+    def _join(self, joining: "HomeJoining | LayeredJoining | HostedSpace") -> None:
         (moves, components), puzzle = joining.label(), self._session.puzzle
         place = self._slabs.places_of(puzzle.keys([puzzle.start]))
         start = None if place[0] == NOWHERE else int(self._slabs.labels_at(place)[0])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hakoiri.coordinator.graphs.census import ALL, DIAMETERS, NONE, Census, CensusFigures, check_wanted
+from hakoiri.coordinator.graphs.census import ALL, BY, DIAMETERS, JOINS, LAYERS, NONE, Census, CensusFigures, check_wanted
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.job import Job, Request, Table
@@ -15,7 +15,7 @@ from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord
-from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, PARTIAL_KEY
+from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, PARTIAL_KEY, ROWS
 from hakoiri.storage.results.census import read_component
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
@@ -36,11 +36,11 @@ class CensusJob(Job):
 
     @classmethod
     def parse_request(  # type: ignore[override]
-        cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL
+        cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL, by: str = JOINS
     ) -> Request:
-        """Return the requested run; `diameters` selects the components to measure (`coordinator.graphs.census`)."""
-        # A plan without this field means all.
-        chosen = {} if diameters == ALL else {DIAMETERS: diameters}
+        """Return the requested run; `diameters` selects the components to measure, `by` is the way to find them."""
+        # A plan without these fields means all, and by joins.
+        chosen = ({} if diameters == ALL else {DIAMETERS: diameters}) | ({} if by == JOINS else {BY: by})
         return Request(spec, {**super().parse_request(spec, until_goal=until_goal).plan, **chosen}, {})
 
     @classmethod
@@ -62,7 +62,7 @@ class CensusJob(Job):
         store = session.store
         sound = store.state.depth >= 0 and not list(check_layer(store, 0))
         session.observer.note("counting the components again" if sound else "counting everything again")
-        for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
+        for database in (*([] if sound else [BLOCKS]), LABELS, COMPONENTS, PAIRS, ROWS):
             store.erase(database)
         for name in (PARTIAL_KEY, NUMBERS_KEY):
             store.erase(META, name)
@@ -107,7 +107,11 @@ def component_figures(record: ComponentRecord) -> dict[str, int | None]:
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
     puzzle = puzzle_class(spec.name, spec.digest)
     check_wanted(plan.get(DIAMETERS, ALL))
-    if plan.keys() - {DIAMETERS}:
+    if plan.get(BY, JOINS) not in (JOINS, LAYERS):
+        raise PuzzleError(f"by {plan[BY]!r} is not {JOINS} or {LAYERS}")
+    if plan.get(BY) == LAYERS and not puzzle.undirected:
+        raise PuzzleError(f"{puzzle.name} is directed: a search does not find its components", Hint("leave out", BY))
+    if plan.keys() - {DIAMETERS, BY}:
         raise PuzzleError("a census counts every configuration, so it has no goal", Hint("leave out", "until_goal"))
     if spec.start is not None and not puzzle.start_is_board:
         raise PuzzleError("a census counts every configuration, so it has no start", Hint("leave out", "start"))

@@ -10,15 +10,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.census import CensusFigures, census_digest
 from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.session.check import Check
+from hakoiri.coordinator.spaces.by_layers import LABEL_BYTES, components_by_layers, ranked, unlabelled
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
-from hakoiri.storage.results.census import SLAB, Diameter, read_pairs, recorded_components
+from hakoiri.storage.results.census import SLAB, Diameter, Profile, read_pairs, read_profile, recorded_components
 from hakoiri.worker.graphs.components import label_components
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from hakoiri.worker.layers.kernels import merge
@@ -30,6 +32,8 @@ SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 #: Steps along moves in the searches of one chunk: about a second.
 _STEPS_AT_ONCE = 100_000_000
+#: Components are also searched by layers if there are no more of them: each takes some milliseconds.
+_MOST_SEARCHED = 20_000
 #: The most faults of one kind reported of the configurations in one batch.
 _MOST_FAULTS = 100
 
@@ -50,6 +54,8 @@ class CensusVerifier(Check):
 
     def _check_components(self) -> None:
         self._check_labels()
+        if self.full and self.puzzle.undirected and (self._found.components or 0) <= _MOST_SEARCHED:
+            self._check_by_layers()
         records = recorded_components(self.store)
         self._check_records(records)
         places = {0, *self.sample(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
@@ -89,6 +95,26 @@ class CensusVerifier(Check):
             for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
                 key, other = key_at(keys, owners[place]), key_at(successors, place)
                 self.report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
+
+    def _check_by_layers(self) -> None:
+        """Find all components again by searches, layer by layer, and compare labels and profiles."""
+        size = self._slabs.size
+        self.context.budget.require("labels of the space, by layers,", LABEL_BYTES * size)
+        labels, profiles = unlabelled(size), list[Profile]()
+        try:
+            for _ in components_by_layers(self.context, self.store, self._slabs, labels, profiles):
+                self.context.tell(Progress(len(profiles), self._found.components, "components searched by layers"))
+        except ContradictionError as error:
+            self.report.fault(str(error))
+            return
+        labels, profiles = ranked(labels, profiles)
+        for slab in range(len(self._slabs)):
+            if not np.array_equal(self._slabs.labels(range(slab, slab + 1)), labels[slab * SLAB :][:SLAB]):
+                self.report.damage(f"the components in slab {slab} are not those that searches by layers find")
+                return
+        for number, profile in enumerate(profiles):
+            if (stored := read_profile(self.store, number)) is not None and stored != profile:
+                self.report.damage(f"component {number}: its layers are not those of a search from its least key")
 
     def _labels_of(self, keys: Keys) -> NDArray[np.int64]:
         """Return the component of each key; -1 for one that is not a configuration."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hakoiri.coordinator.runs.summary import layer_row
 from hakoiri.puzzles.keys.layout import ints, key_at
+from hakoiri.storage.results.census import read_profile
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.graphs.strong import StrongComponents
@@ -68,7 +69,11 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
 def component_rows(run: "OpenRun", limit: int | None = None) -> list[dict[str, Any]]:
     """Return the components, largest first; those of a directed puzzle have no distances."""
     records = run.components(limit) if run.puzzle.undirected else run.weak_components(limit)
-    return [component_row(record, run.puzzle) for record in records]
+    rows = [component_row(record, run.puzzle) for record in records]
+    for row in rows:
+        if (profile := read_profile(run.store, row["component"])) is not None:
+            row["layers"] = profile
+    return rows
 
 
 def components_row(run: "OpenRun", limit: int | None = None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 ``labels``      entry per slab of 65,536 configurations in key order: CRC-32, then their components, uint32 big-endian
 ``components``  record per component (`storage.ledger.manifest.ComponentRecord`)
+``rows``        if the components were found layer by layer, record per component: the sizes of its layers from its
+                least configuration (`Profile`)
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
 
@@ -20,11 +22,13 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.ledger.records import seal, unseal
-from hakoiri.storage.names import COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, number_key
+from hakoiri.storage.names import COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, ROWS, number_key
 
 #: Labels in an entry.
 SLAB = 1 << 16
 Labels = NDArray[np.uint32]
+#: The number of configurations of a component that are 0, 1, 2, ... moves from its least one.
+Profile = list[int]
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,22 @@ def stage_component(store: RunStore, found: Diameter) -> None:
     name = number_key(found.record.component)
     store.stage_record(COMPONENTS, name, found.record.as_dict())
     store.stage(PAIRS, name, seal(store.layout.big_endian(found.pairs), name))
+
+
+def stage_profile(store: RunStore, component: int, profile: Profile) -> None:
+    """Stage the depth profile of a component."""
+    store.stage_record(ROWS, number_key(component), {"layers": profile})
+
+
+def read_profile(store: RunStore, component: int) -> Profile | None:
+    """Return the depth profile of a component; ``None`` if the components were found by joining."""
+    name, what = number_key(component), f"profile of component {component}"
+    if store.read(ROWS, name) is None:
+        return None
+    found = store.read_record(ROWS, name, what).get("layers")
+    if not isinstance(found, list) or not all(type(size) is int for size in found):
+        raise DamagedError(f"run {store.directory.name}: the {what} is malformed")
+    return found
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:

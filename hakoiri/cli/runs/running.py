@@ -22,6 +22,12 @@ DiametersOption = Annotated[
     option("--diameters", "largest=K|below=N|none",
            "With --whole: measure only the K largest components, those below N configurations, or none.", usual="all"),
 ]  # fmt: skip
+ByOption = Annotated[
+    str | None,
+    option("--by", "joins|layers",
+           "With --whole: find the components by joining the ends of all moves, or by a search layer by layer in each.",
+           usual="joins, which is faster"),
+]  # fmt: skip
 UntilGoalOption = Annotated[bool, flag("--until-goal", "Stop after the layer of the nearest goal.")]
 LayersOption = Annotated[
     int | None, option("--layers", "N", "Stop after layer N, which is N moves from the start.", min=0)
@@ -39,6 +45,7 @@ class Wanted:
     options: shared.PuzzleOptions = None
     whole: WholeOption = False
     diameters: DiametersOption = None
+    by: ByOption = None
     until_goal: UntilGoalOption = False
     layers: LayersOption = None
     merge_mirrors: MergeMirrorsOption = False
@@ -58,10 +65,11 @@ class Wanted:
             from hakoiri.coordinator.graphs.job import CensusJob
 
             return "census", CensusJob.parse_request(
-                spec, until_goal=self.until_goal, diameters=self.diameters or "all"
+                spec, until_goal=self.until_goal, diameters=self.diameters or "all", by=self.by or "joins"
             )
-        if self.diameters is not None:
-            raise PuzzleError("--diameters needs --whole")
+        for option, value in (("--diameters", self.diameters), ("--by", self.by)):
+            if value is not None:
+                raise PuzzleError(f"{option} needs --whole")
         return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
 
 
