@@ -233,8 +233,8 @@ def explore(
 def census(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, diameters: str = "all",
-    by: str = "joins", reuse: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
-    observer: Observer | None = None,
+    by: str = "joins", reuse: bool = False, data: str | os.PathLike[str] | None = None,
+    resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all configurations, components and exact diameters.
 

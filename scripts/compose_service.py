@@ -73,7 +73,7 @@ def podman(*words: str) -> "subprocess.CompletedProcess[str]":
 def compose(*words: str) -> None:
     """Call podman-compose, whose output is shown where it fails."""
     files = ["--file", "docker-compose.yml", "--file", "-"]
-    argv = [os.environ["COMPOSE"], "--project-name", PROJECT, *files, *words]
+    argv = [os.environ["COMPOSE"], "--project-name", PROJECT, "--profile", "hosts", *files, *words]
     done = subprocess.run(
         argv, env=ENVIRONMENT, input=json.dumps({"services": OVERRIDES}), check=False, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

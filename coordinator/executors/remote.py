@@ -86,7 +86,6 @@ class RemoteExecutor:
         return 0 if self._workers.is_away else max(1, len(self._workers.living))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3) -> Iterator[_Landed]:
-        """Do as `Executor.map`; each worker has `ahead` chunks at most, so many of them waiting but one."""
         self._stage += 1
         self._ahead = ahead
         numbered = enumerate(chunks)

@@ -19,5 +19,7 @@ class ThreadExecutor(ThreadPool):
         super().__init__(puzzle, workers, control)
         self.work_log = WorkLog()
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+    def map(
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+    ) -> Iterator[tuple[int, list[Array]]]:
         return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)

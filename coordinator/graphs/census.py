@@ -1,9 +1,9 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
 The components are found by expanding every configuration once, in chunks, and uniting the ends of each move
-(`worker.spaces.joining`), or, if asked for, by a search per component (`coordinator.spaces.by_layers`). Then each is measured, which derives its moves once more. So a
-process holds the moves of at most one chunk or one component. Each step is committed; what is on disk is not computed
-again.
+(`worker.spaces.joining`), or, if asked for, by a search per component (`coordinator.spaces.by_layers`). Then each is
+measured, which derives its moves once more. So a process holds the moves of at most one chunk or one component. Each
+step is committed; what is on disk is not computed again.
 """
 
 from collections.abc import Iterator

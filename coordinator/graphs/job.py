@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hakoiri.coordinator.graphs.census import ALL, BY, DIAMETERS, JOINS, LAYERS, NONE, Census, CensusFigures, check_wanted
+from hakoiri.coordinator.graphs.census import (
+    ALL,
+    BY,
+    DIAMETERS,
+    JOINS,
+    LAYERS,
+    NONE,
+    Census,
+    CensusFigures,
+    check_wanted,
+)
 from hakoiri.coordinator.graphs.verify import CensusVerifier
 from hakoiri.coordinator.layers.job import layer_summary
 from hakoiri.coordinator.session.job import Job, Request, Table

@@ -32,7 +32,6 @@ from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 
-
 #: A layer that takes this long to expand is large enough to note at once that it is not sent to workers.
 _NOTED_SECONDS = 0.1
 

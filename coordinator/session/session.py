@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
@@ -23,6 +24,7 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
+_Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 #: Finished work waits at most this long for the next commit, except while the next piece is computed.
@@ -158,10 +160,13 @@ class Executor(Protocol):
     def living(self) -> int:
         """The number of workers in other processes, those that are being started included."""
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+    def map(
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+    ) -> Iterator[tuple[int, list[Array]]]:
         """Yield (number of the chunk, its result) once for each chunk, in any order.
 
-        `chunks` is consumed lazily, so that bytes in flight are bounded; `shared` is sent once. Raises `StopRun` when
+        `chunks` is consumed lazily, so that bytes in flight are bounded: at most `ahead` chunks for each worker;
+        `shared` is sent once. Raises `StopRun` when
         the run is to stop, `TaskError` when a task itself fails.
         """
 
@@ -171,6 +176,12 @@ class Executor(Protocol):
 
 class LocalExecutor(Executor, Threads, Protocol):
     """The executor of this process, which can do any work."""
+
+    def draw(
+        self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
+        threads: int,
+    ) -> list[Future[None]]:  # fmt: skip
+        """Have some threads take items until there are none (`worker.exchange.pool.ThreadPool.draw`)."""
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@
      "expanders": {"": [2, 40000, 0.8, 0, 0], "host-a-12": [18, 360000, 7.1, 380112, 1120554]}, "repeated": 1,
      "audit": {"chunks": 3, "untrusted": ["host-b-17"], "answered": ["host-a-12"]}}
 
-`layers` counts layers and their configurations by maker (`Maker`). `expanders` counts what threads of this process (""),
-each worker and each host have expanded (`Expanded`), `layer` the same for the layer under way. `repeated` is the number
-of chunks that were sent again. `hosts` counts chunks by task; this process, if it
-computes chunks because no worker lives, is the host "". `workers` is the greatest number of workers in any session.
-Hosts that keep ranges are in `kept`. Each has its `ranges` and `threads`, and as sums over all layers its
-`configurations`, the bytes `stored`, `spilled`, `sent` and `received`, and the seconds it `waited` for other hosts.
-`slowest` and `mean` are the seconds that the slowest host and the average host took to expand, summed over the layers.
-`worst` is the layer in which these differ most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}. `audit`,
-if there was one, has the number of chunks computed again, the faulty workers, and the others that answered.
+`layers` counts layers and their configurations by maker (`Maker`). `expanders` counts what threads of this process
+(""), each worker and each host have expanded (`Expanded`), `layer` the same for the layer under way. `repeated` is the
+number of chunks that were sent again. `hosts` counts chunks by task; this process, if it computes chunks because no
+worker lives, is the host "". `workers` is the greatest number of workers in any session. Hosts that keep ranges are in
+`kept`. Each has its `ranges` and `threads`, and as sums over all layers its `configurations`, the bytes `stored`,
+`spilled`, `sent` and `received`, and the seconds it `waited` for other hosts. `slowest` and `mean` are the seconds that
+the slowest host and the average host took to expand, summed over the layers. `worst` is the layer in which these differ
+most: {"depth": 37, "host": "host-b", "seconds": 1.9, "mean": 1.3}. `audit`, if there was one, has the number of chunks
+computed again, the faulty workers, and the others that answered.
 
 Older runs have "cheaper" for layers made here, and hosts with a data Redis.
 """
@@ -26,7 +26,7 @@ Maker = Literal["hosts", "workers", "small", "threads"]
 
 
 class Expanded(NamedTuple):
-    """Chunks, their configurations, the seconds that expanding them took, and the bytes sent to and from an expander."""
+    """The chunks of an expander, their configurations, the seconds it took, and the bytes sent to it and received."""
 
     chunks: int = 0
     configurations: int = 0
@@ -36,7 +36,10 @@ class Expanded(NamedTuple):
 
     def plus(self, other: "Expanded") -> "Expanded":
         """Return the sum."""
-        return Expanded(*(one + more for one, more in zip(self, other, strict=True)))
+        return Expanded(
+            self.chunks + other.chunks, self.configurations + other.configurations, self.seconds + other.seconds,
+            self.sent + other.sent, self.received + other.received,
+        )  # fmt: skip
 
 
 def expander_rows(work: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -109,10 +112,10 @@ class WorkLog:
         for name, value in figures.items():
             found[name] = value if name in ("ranges", "threads") else found.get(name, 0) + value
 
-    def add_expanded(self, expander: str, *figures: float) -> None:
-        """Count a chunk: its configurations, seconds, and bytes sent and received; ``""`` is this process."""
+    def add_expanded(self, expander: str, size: int, seconds: float, sent: int = 0, received: int = 0) -> None:
+        """Count a chunk of `size` configurations; `sent` and `received` are bytes; ``""`` is this process."""
         for found in (self._expanders, self._layer):
-            found[expander] = found.get(expander, Expanded()).plus(Expanded(1, *figures))
+            found[expander] = found.get(expander, Expanded()).plus(Expanded(1, size, seconds, sent, received))
 
     def take_layer(self) -> dict[str, list[float]]:
         """Return what each expander has done since the last call, for the record of a layer."""

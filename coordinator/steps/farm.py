@@ -6,7 +6,6 @@ pieces of U(N) -> a worker that is free: task `expand` -> coded blocks by range 
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
-from functools import partial
 from queue import SimpleQueue
 from threading import Lock
 
@@ -24,7 +23,7 @@ _LOOK_SECONDS = 0.2
 
 
 class SharedPieces:
-    """An iterator over pieces from which several threads may take, until it `ends`. Attribute `lock`: held meanwhile."""
+    """An iterator over pieces from which several threads may take until `ended` is set; `lock` is held meanwhile."""
 
     def __init__(self, pieces: Iterator[RangeSource]) -> None:
         self._pieces, self.lock = pieces, Lock()
@@ -41,7 +40,7 @@ class SharedPieces:
 
 
 class Farm:
-    """Expands a `sample` and all else that leads to layer `depth`, cut into ranges by `partition`, `size` keys at a time.
+    """Expands for layer `depth`, cut into ranges by `partition`, `size` keys at a time; `sample` is some of them.
 
     Threads of this process take part, too, unless everything is to be sent.
     """
@@ -85,7 +84,7 @@ class Farm:
         while not found.empty():
             made = found.get()
             ranges.take(made.keys, made.ends)
-            self._context.executor.work_log.add_expanded("", made.size, made.seconds, 0, 0)
+            self._context.executor.work_log.add_expanded("", made.size, made.seconds)
             yield made.size, made.flow
 
     def _sent(

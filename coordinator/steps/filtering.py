@@ -5,7 +5,6 @@ Moves backwards lead to many configurations that the run has not found. A Bloom 
 (`worker.layers.bloom`); each key range of what is left is compared with that range of the run.
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -18,13 +17,13 @@ from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.step import LayerStep
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.keys.layout import Keys, Layout
-from hakoiri.puzzles.keys.order import difference, sort_keys
+from hakoiri.puzzles.keys.order import difference
 from hakoiri.storage.layers.bitmap import Words
 from hakoiri.storage.layers.readers import Layer, LayerUnion, Source, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.exchange.shares import Shares
-from hakoiri.worker.exchange.step import SourceSample, between
+from hakoiri.worker.exchange.step import between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.layers.partition import partition_by

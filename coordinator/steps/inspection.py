@@ -25,7 +25,9 @@ _GOLDEN = 0.6180339887498949
 
 
 def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> tuple[Expansion, float]:
-    """Return the expansion of `keys`, and the seconds it took; raise `PuzzleError` or `ContradictionError` if it cannot be right.
+    """Return the expansion of `keys`, and the seconds it took.
+
+    Raises `PuzzleError` or `ContradictionError` if it cannot be right.
 
     Check shape, number and layout of all of it. Check a few keys, chosen by `depth`: successors are configurations, the
     reference rules give what a kernel gives and, where the puzzle claims to be undirected, each move can be taken back.

@@ -36,7 +36,6 @@ from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
 from hakoiri.worker.tasks import Array
 
-
 #: A sample takes at most so long to expand, unless it has fewer keys than this.
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
 
@@ -145,12 +144,15 @@ class LayerStep:
 
     def _look(self) -> None:
         """Time and inspect a sample, and sort what it leads to: of slow rules fewer keys."""
-        keys = self._source.sample()
+        keys = self._sample()
         self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
         keys = np.ascontiguousarray(keys[:: -(-len(keys) // most)])
         successors = self._session.compute(partial(self._inspected, keys))
         self._sampled = SourceSample(keys, sort_keys(successors.copy()), self.cost.seconds)
+
+    def _sample(self) -> Keys:
+        return self._source.sample()
 
     def _successors(self, keys: Keys) -> Keys:
         """Return what some keys of the source lead to."""
@@ -206,7 +208,7 @@ class LayerStep:
             self._ranges.plan_bitmaps()
 
     def _expansion(self) -> Iterator[tuple[int, int | None]]:
-        """Expand until all is, or a checkpoint is due: by threads, or also by workers; yield keys and flow of pieces."""
+        """Expand by threads, and by workers if that pays, until a checkpoint is due; yield keys and flow of pieces."""
 
         def is_due() -> bool:
             return self._checkpoint_is_due

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hakoiri.cli import options as shared
 from hakoiri.cli.commands import option
@@ -17,7 +17,7 @@ ChunkOption = Annotated[
     int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted to the work")
 ]
 FarmOption = Annotated[
-    str | None,
+    Any,
     option("--farm", "auto|always|never|N",
            "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
            "those of layers of N or more configurations.",

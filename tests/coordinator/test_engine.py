@@ -63,6 +63,8 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
     if manner == "default":
         return set()
     dense = layout in ("u32", "u64") and keys in ("low", "high")
+    if MANNERS[manner].elsewhere:
+        return {"run", "put"}
     passed = {"run", "fill" if dense else "add"}
     if manner == "durable":
         passed |= {"spill", "append", "_save"}
@@ -85,11 +87,9 @@ def searches() -> Iterator[Any]:
     Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
     """
     like_others = ("chunks", "crowded", "spilling")
-    # Workers elsewhere take no part.
-    manners = [manner for manner in MANNERS if not MANNERS[manner].elsewhere]
     for number, (layout, keys) in enumerate(EMBEDDINGS):
         thorough = (layout, keys) in (("u32", "clumped"), ("u256", "spread"))
-        for place, manner in enumerate(manners):
+        for place, manner in enumerate(MANNERS):
             for directed in ("no", "yes"):
                 in_turn = (number + place) % 2 == (directed == "yes")
                 if thorough or (in_turn and manner not in like_others):
@@ -150,7 +150,7 @@ def test_who_made_the_layers_is_noted_where_there_are_workers(
     sizes = [size for size, *_ in expected(**options).records]
     large = [size for before, size in pairwise(sizes) if before >= 40]
     small = [len(sizes) - len(large), sum(sizes) - sum(large)]
-    assert made == (None if manner == "chunks" else {"threads": [len(large), sum(large)], "small": small})
+    assert made == (None if manner == "chunks" else {"workers": [len(large), sum(large)], "small": small})
 
 
 @pytest.mark.parametrize("most", [0, 1, 4, 5])
@@ -238,7 +238,7 @@ def test_a_sample_may_lead_nowhere_where_others_lead_on(
     assert manner == "default" or any(misled)
 
 
-@pytest.mark.parametrize("manner", ["default", "starving", "durable"])
+@pytest.mark.parametrize("manner", ["default", "starving", "durable", "farmed"])
 @pytest.mark.parametrize("directed", ["no", "yes"])
 def test_a_search_until_its_goal_stops_there(
     directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -35,7 +35,7 @@ def test_a_group_stands_for_its_options(monkeypatch: pytest.MonkeyPatch) -> None
 def test_resources_are_those_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAKOIRI_REDIS", "redis://127.0.0.1:1/0")
     queued = Layers(chunk=10, farm=0, audit=0.5).resources
-    assert (queued.redis, queued.workers, queued.chunk, queued.farm_from, queued.audit) == (
+    assert (queued.redis, queued.workers, queued.chunk, queued.farm, queued.audit) == (
         "redis://127.0.0.1:1/0", None, 10, 0, 0.5
     )  # fmt: skip
     here = LayersHere(redis="redis://127.0.0.1:2/0", workers=3, deadline=2.0, json=True).resources

@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import redis
 
+from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.parent import end_with
@@ -214,9 +215,9 @@ def by_workers() -> Iterator[None]:
     """Require that workers have done some of what is asked in this process during the block."""
     answered, take = list[str](), RemoteExecutor._counted
 
-    def counted(executor: RemoteExecutor, worker: str, result: list[Array]) -> list[Array]:
+    def counted(executor: RemoteExecutor, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         answered.append(worker)
-        return take(executor, worker, result)
+        return take(executor, chunk, worker, result)
 
     with patch.object(RemoteExecutor, "_counted", counted):
         yield

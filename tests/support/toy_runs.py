@@ -64,8 +64,11 @@ class Elsewhere:
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         self.workers, self._puzzle, self._control, self.work_log = workers, puzzle, control, WorkLog()
+        self.living = workers
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+    def map(
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+    ) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
         numbered, flying = enumerate(chunks), list[tuple[int, bytes]]()
         sent = pack_arrays(shared)
@@ -77,6 +80,8 @@ class Elsewhere:
             self._control.check()
             number, payload = flying.pop()
             result = do_task(task, self._puzzle, unpack_arrays(payload), unpack_arrays(sent))
+            if task == "expand":
+                self.work_log.add_expanded("elsewhere", int(result[0][0]), 0.0, len(payload))
             yield number, unpack_arrays(pack_arrays(result))
 
     def close(self) -> None:
@@ -114,7 +119,8 @@ class Manner(NamedTuple):
         budget, workers = resources.budget(), resources.workers or 1
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
             far = Elsewhere(puzzle, self.elsewhere, control)
-            yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers), control, observer)
+            shares = budget.shares(puzzle, workers)
+            yield ComputeContext(puzzle, far, local, budget, shares, control, observer, redis="redis://elsewhere")
 
 
 MANNERS = {

@@ -4,6 +4,7 @@ import re
 import signal
 import zlib
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
 import msgpack
@@ -45,18 +46,53 @@ def leftovers(client: redis.Redis) -> list[bytes]:
 # The figures
 
 
-def test_an_exploration_leaves_workers_alone(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    """Its layers are made here, or by hosts."""
+def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """All but the first layer, and each says by whom."""
+    found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "always")
+    assert_explored(found, hakoiri, finished)
+    work_log = hakoiri.ask("status", "last")["work_log"]
+    assert work_log["layers"] == {
+        "small": {"layers": 1, "configurations": 1}, "workers": {"layers": 167, "configurations": 25_954}
+    }  # fmt: skip
+    expanders, (host,) = work_log["expanders"], work_log["hosts"]
+    assert len(expanders) == host["workers"] == 2
+    assert sum(row["chunks"] for row in expanders) == host["chunks"]["expand"] >= 168
+    assert sum(row["configurations"] for row in expanders) == KNOWN["reachable"]
+    assert all(row["name"] and min(row["seconds"], row["sent"], row["received"]) > 0 for row in expanders)
+    layers = hakoiri.ask("layers", "last")["layers"]
+    for before, layer in pairwise(layers):
+        assert sum(row["configurations"] for row in layer["expanded_by"]) == before["size"]
+    said = hakoiri("status", "last").stdout
+    assert f"168 layers: 1 here, 167 by 2 workers in {sum(row['chunks'] for row in expanders)} chunks" in said
+
+
+@pytest.mark.parametrize("farm_", ["auto", "never"])
+def test_compiled_rules_are_expanded_here_unless_asked_for(
+    farm_: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:
     with redis.Redis.from_url(farm.url) as client:
         client.config_resetstat()
-        found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "150")
+        ended = hakoiri("run", "klotski", "--redis", farm.url, "--farm", farm_, "--json")
         assert "cmdstat_rpush" not in client.info("commandstats")
+    assert_explored(ended.json, hakoiri, finished)
+    assert ended.stderr.count("layers are expanded here: sending would take") == (farm_ == "auto")
+
+
+def test_layers_below_the_number_are_expanded_here(
+    farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:  # fmt: skip
+    assert_explored(hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm", "500"), hakoiri, finished)
+    sizes = [layer["size"] for layer in hakoiri.ask("layers", "last")["layers"]]
+    made = hakoiri.ask("status", "last")["work_log"]["layers"]
+    assert made["workers"]["layers"] == sum(size >= 500 for size in sizes[:-1])
+
+
+def assert_explored(found: dict[str, Any], hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """Require the figures of the run by threads, and its layers."""
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
     assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
-    work_log = hakoiri.ask("status", "last")["work_log"]
-    assert (work_log["layers"].keys(), work_log["hosts"]) == ({"small", "threads"}, [])
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:

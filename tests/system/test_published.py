@@ -1,4 +1,4 @@
-"""Published layer sizes: found by threads and by hosts, in memory and spilled, each time with the same digests.
+"""Published layer sizes: found by threads, workers and hosts, in memory and spilled, each time with the same digests.
 
 However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for successors. So
 only spaces whose keys are sparse or very many can be made to spill; the table says which.
@@ -17,7 +17,7 @@ from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.storage.layers.spill import Spill
 from tests.support.commands import Hakoiri
 from tests.support.published import DIAMETERS, HAKOIRI, SPACES, TILES, Space
-from tests.support.servers import RedisServer, started_host
+from tests.support.servers import RedisServer, started_host, started_workers
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,15 @@ class Way:
     """A way to drive a run. `spilling`: in a budget in which a large layer does not fit."""
 
     hosts: bool = False
+    workers: bool = False
     spilling: bool = False
 
     def arguments(self, space: Space, url: str) -> list[str]:
         """Return the words that it adds to the command."""
         huge = (space.configurations or 0) > 100_000_000
         memory = ["--memory", "512MB" if huge else "1MB"] if self.spilling else []
+        if self.workers:
+            return [*memory, "--redis", url, "--hosts", "none", "--farm", "always"]
         kept = ["--redis", url, "--hosts", "all"] if self.hosts else []
         # Else a layer of a few thousand would be expanded at once where the search is.
         return [*memory, *kept, *(["--farm", "1"] if memory or kept else [])]
@@ -39,19 +42,22 @@ class Way:
 WAYS = {
     "threads": Way(),
     "threads-spilling": Way(spilling=True),
+    "workers": Way(workers=True),
+    "workers-spilling": Way(workers=True, spilling=True),
     "hosts": Way(hosts=True),
     "hosts-spilling": Way(hosts=True, spilling=True),
 }
 
 
 @pytest.fixture(scope="module")
-def hosts_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Redis of two hosts that keep runs, of one thread each."""
-    directory = tmp_path_factory.mktemp("hosts")
+def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Redis of two workers, and of two hosts that keep runs, of one thread each."""
+    directory = tmp_path_factory.mktemp("service")
     with closing(Hakoiri(directory)) as command, ExitStack() as stack:
         url = stack.enter_context(RedisServer(directory / "redis")).url
         for number in range(2):
             stack.enter_context(started_host(command, url, directory / f"host-{number}"))
+        stack.enter_context(started_workers(command, url, 2))
         yield url
 
 
@@ -76,8 +82,8 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
         append(self, *arguments)
 
     with ExitStack() as stack:
-        if not way.hosts:
-            # Hosts refuse a run of other code than theirs, and tell what they spilled.
+        if not (way.hosts or way.workers):
+            # Workers and hosts refuse a run of other code than theirs. Hosts tell what they spilled.
             stack.enter_context(patch.object(Spill, "append", counted))
         if not way.spilling:
             # A machine that does much else would put on disk what has been under way for some seconds.
@@ -100,7 +106,13 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
         # All that are made of another layer, also the empty one after the last.
         assert work_log["layers"]["hosts"]["layers"] >= summary["depth"]
         spilled = sum(host["spilled"] for host in work_log["kept"]["hosts"])
-    if space.spills or not way.spilling:
+    if way.workers:
+        work_log = hakoiri.ask("status", "last")["work_log"]
+        assert work_log["layers"]["workers"]["layers"] == summary["depth"]
+        assert {row["name"] is None for row in work_log["expanders"]} == {False}
+        if summary["exhausted"]:
+            assert sum(row["configurations"] for row in work_log["expanders"]) == summary["configurations"]
+    elif space.spills or not way.spilling:
         expected = way.spilling and space.spills
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
     hakoiri.here("delete", "last", "--yes")
@@ -109,7 +121,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
 
 @pytest.mark.parametrize(("space", "ways"), list(cases()))
 def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, request: pytest.FixtureRequest) -> None:
-    url = request.getfixturevalue("hosts_url") if any(WAYS[name].hosts for name in ways) else ""
+    url = request.getfixturevalue("service_url") if any(WAYS[name] != Way() for name in ways) else ""
     digests = {name: checked_digest(space, WAYS[name], hakoiri, url) for name in ways}
     assert len(set(digests.values())) == 1, digests
 
@@ -127,12 +139,12 @@ def test_published_diameters(arguments: str, known: dict[str, int], hakoiri: Hak
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(("arguments", "known"), TILES.items())
 def test_diameters_of_tiles_in_every_way(
-    arguments: str, known: dict[str, int], way: Way, hakoiri: Hakoiri, hosts_url: str
+    arguments: str, known: dict[str, int], way: Way, hakoiri: Hakoiri, service_url: str
 ) -> None:
     """The question is asked with the memory that the run was made with."""
     (space,) = (space for space in SPACES if space.arguments == arguments)
-    hakoiri.here("run", *space.words, *way.arguments(space, hosts_url))
-    found = hakoiri.ask("diameter", "last", env={"HAKOIRI_REDIS": hosts_url})
+    hakoiri.here("run", *space.words, *way.arguments(space, service_url))
+    found = hakoiri.ask("diameter", "last", env={"HAKOIRI_REDIS": service_url})
     assert {name: found[name] for name in known} == known
     hakoiri.here("delete", "last", "--yes")
 

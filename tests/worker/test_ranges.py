@@ -88,7 +88,7 @@ def test_what_a_range_leads_to_is_in_its_bitmap_or_by_range(
     put = list[tuple[int, Coded]]()
     expand = RangeExpansion(puzzle, DEPTH, partition.table, lambda *each: put.append(each), [], most_bytes, sums_flow)
     mine = bitmap and Bitmap(*bitmap)
-    size, scattered, ends, flow = expand(RangeSource(3, batches, mine, stays, [U32.pack(known)]))
+    size, scattered, ends, flow, _ = expand(RangeSource(3, batches, mine, stays, [U32.pack(known)]))
     assert size == len(keys)
     assert flow == (flow_of(puzzle, U32.pack(keys), puzzle.expand(U32.pack(keys))) if sums_flow else None)
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):

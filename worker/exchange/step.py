@@ -134,7 +134,8 @@ class RangeStep:
         each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
         step, numbers = max(1, int((size or self._range_size) / each)), range(len(self._exchange.bounds))
         whole = size is None and not self._in_turn
-        left = [self._left_of(number, sample, step, whole) for number in numbers if number not in self._exchange.away]
+        away = self._exchange.away
+        left = [self._left_of(number, sample, step, whole, size) for number in numbers if number not in away]
         # Otherwise threads would wait for each other's bitmap.
         in_turn = self._in_turn and any(self._exchange.bitmaps)
         for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
@@ -143,16 +144,20 @@ class RangeStep:
             if is_due():
                 return
 
-    def _left_of(self, number: int, sample: Keys, step: int, whole: bool) -> Iterator[tuple[int, Key, Key]]:
-        """Yield the remaining pieces of a range, about `step` keys of a `sample` of the source in each.
+    def _left_of(
+        self, number: int, sample: Keys, step: int, whole: bool, size: int | None
+    ) -> Iterator[tuple[int, Key, Key]]:  # fmt: skip
+        """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each.
 
-        If `whole`, a range with a bitmap is one piece.
+        If `whole`, a range with a bitmap is one piece. If a `size` is given, pieces are about even.
         """
         low, high = self._exchange.bounds[number]
         begin, mine = self.at.get(number, low), slice_between(sample, low, high)
-        # Evenly: a small piece takes nearly as long to hand out as a large one.
-        mine = mine[:: -(-len(mine) // max(1, round(len(mine) / step))) or 1]
-        cuts = [] if whole and self._exchange.has_bitmap(number) else [cut for cut in ints(mine[1:]) if begin < cut < high]
+        if size is not None:
+            # A small rest takes nearly as long to send as a large piece.
+            step = max(1, -(-len(mine) // max(1, round(len(mine) / step))))
+        one = whole and self._exchange.has_bitmap(number)
+        cuts = [] if one else [cut for cut in ints(mine[step::step]) if begin < cut < high]
         if begin < high:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
 

@@ -177,7 +177,7 @@ class ExpandedChunk(NamedTuple):
 
     def by_range(self) -> Iterator[tuple[int, Coded]]:
         """Yield the blocks of each range that has any, with the number of the range."""
-        coded, ends = Coded(*self[2:5], memoryview(self.data)), np.cumsum(self.blocks)
+        coded, ends = Coded(*self[2:5], self.data.data), np.cumsum(self.blocks)
         for number in np.flatnonzero(self.blocks).tolist():
             yield number, coded.between(int(ends[number] - self.blocks[number]), int(ends[number]))
 
@@ -281,7 +281,8 @@ def code_found(layout: Layout, depth: Depth, found: RangeInput) -> Coded:
         return code_keys(depth, merge(found.parts or [layout.empty(0)], []))
     coded = None if any(map(len, found.parts)) else as_bits(depth, (bitmap.base, bitmap.words), layout)
     if coded is None:
-        coded = join_coded([code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)])
+        parts = [code_keys(depth, keys) for keys in _new_keys(found, [], layout, whole=False)]
+        coded = join_coded(parts or [Coded.empty(layout)])
     else:
         bitmap.words[:] = 0
     bitmap.words = None

@@ -71,10 +71,10 @@ def layers(
 
 def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
     """Print a line for each layer; the digest, then a bar, get the width that the figures leave."""
-    columns = ["depth", "size", "goals"]
+    columns: tuple[str, ...] = ("depth", "size", "goals")
     figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in rows]
     if any(row["expanded_by"] for row in rows):
-        columns.append("expanded by")
+        columns += ("expanded by",)
         for row, cells in zip(rows, figures, strict=True):
             cells.append(expanders_text(row["expanded_by"]))
     beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))

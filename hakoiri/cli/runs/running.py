@@ -67,9 +67,9 @@ class Wanted:
             return "census", CensusJob.parse_request(
                 spec, until_goal=self.until_goal, diameters=self.diameters or "all", by=self.by or "joins"
             )
-        for option, value in (("--diameters", self.diameters), ("--by", self.by)):
+        for name, value in (("--diameters", self.diameters), ("--by", self.by)):
             if value is not None:
-                raise PuzzleError(f"{option} needs --whole")
+                raise PuzzleError(f"{name} needs --whole")
         return None, Job.parse_request(spec, until_goal=self.until_goal, layers=self.layers)
 
 

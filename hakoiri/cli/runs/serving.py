@@ -30,7 +30,9 @@ def coordinator(
 ) -> None:
     """Drive queued runs, the oldest first, each to its end.
 
-    The RQ workers on --redis do the work, or with --threads this process.
+    RQ workers on --redis take chunks of layers whose rules are slow, of all layers with 'enqueue --farm always', and of
+    other work. Threads of this process expand the other layers, and everything with --threads. Hosts expand the runs
+    that they keep.
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.coordinator.runs.catalogue import data_directory

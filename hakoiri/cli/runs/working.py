@@ -117,7 +117,8 @@ def worker(
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
 
-    SIGTERM and --until TIME stop them too.
+    Workers take chunks of any run from Redis and keep nothing. With --store DIR this is a host instead, which keeps a
+    part of each run on its own disk. SIGTERM and --until TIME stop them too.
     """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker import main
