@@ -66,7 +66,7 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
+        end_heartbeat = start_heartbeat(worker.name, connect(url), parent, worker.print_done)
     else:
         data_redis, beats = OwnDataRedis(own), connect(url, witness_name(own) if own else None)
         forget_draining(connection, host.name)
@@ -76,8 +76,8 @@ def _work() -> None:
     logging.getLogger("rq").setLevel(logging.CRITICAL)
     # Alternates between its own queue and the common one, so that no run blocks others.
     worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
-    worker.end_log()
     if host is None:
+        worker.print_done()
         # A host that ends is waited for.
         end_heartbeat()
     if worker.seconds_left <= 0:

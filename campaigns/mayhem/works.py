@@ -21,9 +21,9 @@ from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROW
 from tests.support.commands import Hakoiri
 from tests.support.process_setup import be_impatient, be_starved
 
-#: Fields that may differ between two runs of one command: times, who committed what in how large pieces, and the flow
-#: of moves, which is summed only where workers take part.
-_VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index", "flow"}
+#: Fields that may differ between two runs of one command: times, who did what, who committed what in how large pieces,
+#: and the flow of moves, which is summed only where workers take part.
+_VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index", "flow", "work"}
 #: Where pieces of work lie that are computed once and for all: a layer, a chunk of a tree, a row.
 _PIECES = (LAYERS, CHUNKS, ROWS)
 #: What is found, as records and as bytes. How a tree is cut into chunks goes by how fast this machine is just then.
@@ -67,6 +67,8 @@ def _keep_often() -> None:
 
 
 _SMALL = ("--chunk", "5")
+#: Some chunks of each layer go to workers.
+_FARMED = ("--chunk", "120", "--farm", "always")
 #: 81,462 configurations, whose eccentricities are no part of the run itself.
 _LARGE = ("run", "sliding", "--from", "ABBC/ABBC/EDDG/HFFJ/.II.")
 _SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
@@ -75,13 +77,16 @@ _SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm", "1")
 WORKS = {
     work.name: work
     for work in (
-        Work("explore", ("run", "klotski"), _SMALL),
+        Work("explore", ("run", "klotski"), _SMALL, farmed=_FARMED),
+        Work("explore, mirrors merged", ("run", "klotski", "--merge-mirrors"), _SMALL, farmed=_FARMED),
         Work("explore, spilled", ("run", "klotski", "-o", "metric=finger"), _SCARCE, before=be_starved),
         Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm", "1")),
         # The diameters of its large components would need more memory.
         Work("whole, spilled", ("run", "klotski", "--whole", "--diameters", "below=1000"),
              ("--memory", "1MB", "--chunk", "2000"), before=be_starved),
-        Work("directed", _SUPERPUZZ, _SMALL),
+        Work("whole by layers", ("run", "sliding", "--from", "AAB/C../DEE", "--whole", "--by", "layers"),
+             before=be_impatient, farmed=("--chunk", "20", "--farm", "always")),
+        Work("directed", _SUPERPUZZ, _SMALL, farmed=_FARMED),
         Work("directed, spilled", _SUPERPUZZ, _SCARCE, before=be_impatient),
         Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm", "1")),
         Work("study", ("study", "deals", "superpuzz", "--sizes", "4", "--deals", "80", "--seed", "3")),
@@ -89,17 +94,15 @@ WORKS = {
         Work("sizes", ("study", "sizes", "pancakes", "--sizes", "3..8")),
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
-        Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski")),
+        Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
         Work("hardest, spilled", ("hardest", "last"), _SCARCE, ("run", "klotski"), before=be_starved),
         Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
         Work("own puzzle", ("run", f"{OWN_FILE}:Rings", "--whole"), ("--chunk", "7"),
              farmed=("--chunk", "7", "--farm", "1")),
     )
 }  # fmt: skip
-#: Those of which workers do chunks. The others are made layer by layer, by threads.
-FOR_WORKERS = {
-    name: work for name, work in WORKS.items() if name.partition(",")[0] not in ("explore", "directed", "hardest")
-}
+#: Those of which workers do chunks; layers beyond the memory are left to threads.
+FOR_WORKERS = {name: work for name, work in WORKS.items() if not name.endswith("spilled")}
 
 
 @dataclass(frozen=True)

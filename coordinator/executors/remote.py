@@ -126,7 +126,7 @@ class RemoteExecutor:
                 self._in_flight.send(chunk)
 
     def _has_room(self) -> bool:
-        most_chunks = self._ahead * max(1, len(self._workers.living))
+        most_chunks = max(self._ahead + 1, self._ahead * len(self._workers.living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
     def _collect(self, results: list[_Landed]) -> None:

@@ -16,7 +16,7 @@ from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.spaces.by_layers import LABEL_BYTES, components_by_layers, ranked, unlabelled
+from hakoiri.coordinator.spaces.by_layers import components_by_layers, ranked, unlabelled
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -98,9 +98,7 @@ class CensusVerifier(Check):
 
     def _check_by_layers(self) -> None:
         """Find all components again by searches, layer by layer, and compare labels and profiles."""
-        size = self._slabs.size
-        self.context.budget.require("labels of the space, by layers,", LABEL_BYTES * size)
-        labels, profiles = unlabelled(size), list[Profile]()
+        labels, profiles = unlabelled(self.context, self._slabs.size), list[Profile]()
         try:
             for _ in components_by_layers(self.context, self.store, self._slabs, labels, profiles):
                 self.context.tell(Progress(len(profiles), self._found.components, "components searched by layers"))

@@ -34,13 +34,6 @@ class Expanded(NamedTuple):
     sent: int = 0
     received: int = 0
 
-    def plus(self, other: "Expanded") -> "Expanded":
-        """Return the sum."""
-        return Expanded(
-            self.chunks + other.chunks, self.configurations + other.configurations, self.seconds + other.seconds,
-            self.sent + other.sent, self.received + other.received,
-        )  # fmt: skip
-
 
 def expander_rows(work: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what each expander has done, of a run or of a layer; the name ``None`` is threads of the run's process."""
@@ -115,7 +108,11 @@ class WorkLog:
     def add_expanded(self, expander: str, size: int, seconds: float, sent: int = 0, received: int = 0) -> None:
         """Count a chunk of `size` configurations; `sent` and `received` are bytes; ``""`` is this process."""
         for found in (self._expanders, self._layer):
-            found[expander] = found.get(expander, Expanded()).plus(Expanded(1, size, seconds, sent, received))
+            done = found.get(expander, Expanded())
+            found[expander] = Expanded(
+                done.chunks + 1, done.configurations + size, done.seconds + seconds, done.sent + sent,
+                done.received + received,
+            )  # fmt: skip
 
     def take_layer(self) -> dict[str, list[float]]:
         """Return what each expander has done since the last call, for the record of a layer."""

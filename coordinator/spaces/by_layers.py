@@ -29,7 +29,7 @@ from hakoiri.worker.spaces.slabs import NOWHERE, Places, Slabs, ranks_of
 #: The label of a configuration that no component has yet.
 _NONE = np.iinfo(np.uint32).max
 #: Bytes of a label, of which all are in memory.
-LABEL_BYTES = 4
+_LABEL_BYTES = 4
 #: Keys looked up together.
 _TOGETHER = 1 << 20
 #: The field of the partial record.
@@ -46,8 +46,9 @@ class _Notes(SilentObserver):
         self.observer.note(text, *hints)
 
 
-def unlabelled(size: int) -> Labels:
-    """Return the labels of `size` configurations of which none has a component yet."""
+def unlabelled(context: ComputeContext, size: int) -> Labels:
+    """Return the labels of `size` configurations of which none has a component yet; raises `OverBudgetError`."""
+    context.budget.require("labels of the space, by layers,", _LABEL_BYTES * size - context.tuning.least_bytes)
     return np.full(size, _NONE, dtype=np.uint32)
 
 
@@ -108,11 +109,11 @@ class LayeredJoining:
 
     def __init__(self, session: Session, slabs: Slabs) -> None:
         self._session, self._store, self._slabs = session, session.store, slabs
-        session.context.budget.require("labels of the space, by layers,", LABEL_BYTES * slabs.size)
         partial = self._store.read_partial() or {}
         self._profiles: list[Profile] = partial.get(_PROFILES, [])
-        begun = bool(self._profiles)
-        self._labels = read_labels(self._store, slabs.size) if begun else unlabelled(slabs.size)
+        self._labels = unlabelled(session.context, slabs.size)
+        if self._profiles:
+            self._labels = read_labels(self._store, slabs.size)
 
     def label(self) -> tuple[int, int]:
         """Return twice the number of moves, and the number of components; labels and profiles are committed."""

@@ -92,7 +92,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run klotski --memory 9000000TB", 1, "memory 9895604649984000000 is not in 1..9223372036854775807"),
         (f"run klotski --memory {'9' * 400}", 2, "is not a size; expected"),
         ("run klotski --chunk 9223372036854775808", 1, "chunk 9223372036854775808 is not in 1..9223372036854775807"),
-        ("enqueue klotski --farm 1" + "0" * 30, 1, "farm-from 1" + "0" * 30 + " is not in 0.."),
+        ("enqueue klotski --farm 1" + "0" * 30, 1, "farm 1" + "0" * 30 + " is not in 0.."),
         ("run klotski --deadline nan", 1, "nan is not a number of seconds"),
         ("run klotski --deadline inf", 1, "inf is not a number of seconds"),
         ("hunt gap --legs 1 --certificate nowhere/x.json", 1, "nowhere/x.json: its directory does not exist; choose"),

@@ -9,7 +9,6 @@ import math
 import os
 import signal
 import sys
-import threading
 import time
 import zlib
 from collections import Counter, deque
@@ -44,7 +43,6 @@ from hakoiri.worker.warm import kernels_of
 _MAX_DETAIL = 500
 #: Number of last chunks by which a worker with a deadline estimates the next.
 _LATELY = 16
-_LOG_SECONDS = 1.0
 #: Pause of a worker after it has refused a chunk.
 _REFUSAL_SECONDS = 1.0
 #: Most bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
@@ -122,11 +120,16 @@ class TaskWorker(SimpleWorker):
         # Not entered in RQ's registries, where it would stay for ever. The coordinator sends a job again if it is lost.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host
-        self._until, self._lately, self._log = until, deque([0.0], _LATELY), _ChunkLog(name)
+        self._until, self._lately, self._done = until, deque([0.0], _LATELY), Counter[str]()
 
-    def end_log(self) -> None:
-        """Print what was done since the last line of the log."""
-        self._log.print()
+    def print_done(self) -> str:
+        """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``; return no text."""
+        done, self._done = self._done, Counter()
+        if done:
+            line = f"{local_time()} {self.name}: {', '.join(f'{number} {task}' for task, number in done.items())}"
+            with suppress(OSError):  # A log that cannot be written stops no work.
+                print(visible(line), file=sys.stderr, flush=True)
+        return ""
 
     @property
     def seconds_left(self) -> float:
@@ -177,36 +180,7 @@ class TaskWorker(SimpleWorker):
         self.set_state(WorkerStatus.IDLE)
         self._lately.append(time.monotonic() - began)
         self._look_at_time()
-        if self.host is None:
-            self._log.add(job.func_name or "", self._lately[-1])
-
-
-class _ChunkLog:
-    """Prints what a worker has done, at most once a second: ``host-17: 41 expand, 2 derive in 0.93 s``."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._lock = name, threading.Lock()
-        self._done, self._seconds = Counter[str](), 0.0
-
-    def add(self, task: str, seconds: float) -> None:
-        """Count a chunk."""
-        with self._lock:
-            if not self._done:
-                timer = threading.Timer(_LOG_SECONDS, self.print)
-                timer.daemon = True
-                timer.start()
-            self._done[task] += 1
-            self._seconds += seconds
-
-    def print(self) -> None:
-        """Print what was done since the last line, if anything."""
-        with self._lock:
-            done, seconds = ", ".join(f"{number} {task}" for task, number in self._done.items()), self._seconds
-            self._done.clear()
-            self._seconds = 0.0
-        if done:
-            with suppress(OSError):  # A log that cannot be written stops no work.
-                print(visible(f"{local_time()} {self._name}: {done} in {seconds:.2f} s"), file=sys.stderr, flush=True)
+        self._done[job.func_name or ""] += 1
 
 
 def _perform(

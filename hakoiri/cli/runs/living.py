@@ -18,9 +18,9 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.render.progress import live_text, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, print_json, stderr, stdout
-from hakoiri.render.work_log import work_log_facts
+from hakoiri.render.work_log import expanded_text, work_log_facts
 from hakoiri.rows.hosts import living_rows
-from hakoiri.rows.runs import status_row
+from hakoiri.rows.runs import status_row, work_log_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,4 +193,6 @@ def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
 
 def _watched(directory: Path, found: "RunStatus") -> str:
     missing = "" if found.served else f"; {no_coordinator(directory.parent)}"
-    return f"{found.run}: {found.status}, {progress_text(found.state.progress)}{missing}"
+    work_log = work_log_row(found.state.work_log)
+    by = f"; {text}" if work_log and (text := expanded_text(work_log)) else ""
+    return f"{found.run}: {found.status}, {progress_text(found.state.progress)}{by}{missing}"
