@@ -101,8 +101,8 @@ WORKS = {
              farmed=("--chunk", "7", "--farm", "1")),
     )
 }  # fmt: skip
-#: Those of which workers do chunks; layers beyond the memory are left to threads.
-FOR_WORKERS = {name: work for name, work in WORKS.items() if not name.endswith("spilled")}
+#: Those of which workers do chunks. Layers that pass through the disk are made by threads.
+FOR_WORKERS = {name: work for name, work in WORKS.items() if work.ways != _SCARCE}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The rule by which chunks of configurations are sent to RQ workers: ``--farm auto|always|never|N``.
+"""The rule by which chunks of configurations are sent to RQ workers.
 
 A chunk is sent if the work on it takes longer than sending it: coding its keys, a job in Redis, and coding, sending and
 taking in its successors. So rules in plain Python are sent from small layers on, and compiled rules hardly ever.

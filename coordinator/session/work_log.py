@@ -130,7 +130,7 @@ class WorkLog:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as plain values; empty if nothing was counted."""
-        if not (self._layers or self._hosts):
+        if not (self._layers or self._hosts or self._expanders):
             return {}
         found: dict[str, Any] = {"layers": self._layers, "hosts": self._hosts}
         if self._expanders:

@@ -15,8 +15,10 @@ from hakoiri.worker.tasks import forest
 
 def grown_ranges(context: ComputeContext, ranges: SlabRanges, missing: list[int]) -> Iterator[tuple[int, Grown]]:
     """Yield the trees of some ranges with the number of the range, in any order."""
-    puzzle, sample = context.puzzle, ranges.sample()
-    cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
+    puzzle, cost = context.puzzle, Cost()
+    if context.executor is not context.local:
+        sample = ranges.sample()
+        cost = context.control.compute(puzzle, lambda: Cost.of(lambda keys: forest(puzzle, [keys], [])[0], sample))
     if size := context.farmed_chunk(ranges.size, cost._replace(successors=MOVE_ARRAYS * puzzle.most_successors)):
         yield from _grown_by_workers(context, ranges, missing, size)
     else:

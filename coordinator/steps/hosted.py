@@ -148,9 +148,10 @@ class HostedStep:
         began = monotonic()
         record, told, merged = self._keepers.pool.insist(f"layer {depth}", work, kept)
         self._seconds = monotonic() - began
-        self._note(depth, told, merged)
         if record.size:
             self._moving.copy_layer(depth)
+        self._note(depth, told, merged)
+        if record.size:
             self._store.stage_layer(replace(record, work=self._session.work_log.take_layer()))
         self._balancing.weigh(told, merged)
         return record

@@ -32,12 +32,11 @@ def expanded_text(work_log: Mapping[str, Any]) -> str:
     here = sum(makers[maker]["layers"] for maker in _HERE if maker in makers)
     parts = [f"{here:,} here"] if here else []
     if "workers" in makers:
-        workers = [row for row in expanders if row["name"] is not None and row["name"] not in _hosts(work_log)]
+        workers = [row for row in expanders if row["name"] not in (None, *_hosts(work_log))]
         chunks = f" in {counted(sum(row['chunks'] for row in workers), 'chunks')}" if workers else ""
-        by = counted(len(workers), "workers") if workers else "workers"
-        parts.append(f"{makers['workers']['layers']:,} by {by}{chunks}")
+        parts.append(f"{makers['workers']['layers']:,} by {_several(workers, 'workers')}{chunks}")
     if "hosts" in makers:
-        parts.append(f"{makers['hosts']['layers']:,} by {counted(len(_hosts(work_log)), 'hosts')}")
+        parts.append(f"{makers['hosts']['layers']:,} by {_several(_hosts(work_log), 'hosts')}")
     total = sum(made["layers"] for made in makers.values())
     return f"{counted(total, 'layers')}: {', '.join(parts)}" if total else ""
 
@@ -50,6 +49,11 @@ def expanders_text(rows: Sequence[Mapping[str, Any]]) -> str:
     chunks = counted(sum(row["chunks"] for row in rows), "chunks")
     by = others[0]["name"] if len(others) == 1 else f"{len(others)} others"
     return f"{by}{' and threads' if len(others) < len(rows) else ''}, {chunks}"
+
+
+def _several(names: Sequence[object], what: str) -> str:
+    """Return how many there are; runs of earlier versions do not know."""
+    return counted(len(names), what) if names else what
 
 
 def _hosts(work_log: Mapping[str, Any]) -> list[str]:

@@ -21,10 +21,10 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results.census import read_labels, read_profile, recorded_components, stage_labels, stage_profile
+from tests.support import toy
 from tests.support.plain_search import reference_layers
 from tests.support.published import HAKOIRI
 from tests.support.runs import essence, small_slabs, verified
-from tests.support.toy import Toy
 
 BY_LAYERS = {"by": "layers"}
 SPACES = {
@@ -141,11 +141,11 @@ def test_verify_finds_components_and_profiles_that_are_wrong(
 def test_moves_that_cannot_be_taken_back_contradict_the_puzzle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two configurations lead to one that leads back to neither."""
 
-    class Trap(Toy):
+    class Trap(toy.Toy):
         undirected = True
 
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-    monkeypatch.setattr("tests.support.toy.Toy", Trap)
+    monkeypatch.setattr(toy, "Toy", Trap)
     spec = PuzzleSpec("toy", {"layout": "u32", "directed": "yes"})
     directory = make_run(tmp_path, spec, "census", BY_LAYERS, Resources())
     with pytest.raises(ContradictionError):

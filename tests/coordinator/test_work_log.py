@@ -28,10 +28,7 @@ def test_sessions_are_counted_together() -> None:
     }
     assert kept == first.as_dict(), "what was committed is not changed any more"
     facts = work_log_facts(work_log_row(second.as_dict()))
-    assert facts["made"].splitlines() == [
-        "1 layer of 7 configurations here, too small to be handed out",
-        "2 layers of 3,000 configurations by hosts",
-    ]
+    assert facts["expanded"] == "3 layers: 1 here, 2 by hosts"
     assert facts["chunks"].splitlines() == [
         "1 solve by this process, without workers",
         "4 forest by 2 workers of a",
@@ -52,12 +49,32 @@ def test_what_older_versions_counted_is_told_and_goes_on() -> None:
     assert places.answered == {"a-12"}
     for stored in (old, places.as_dict()):
         facts = work_log_facts(work_log_row(stored))
-        assert facts["made"].splitlines()[:2] == [
-            "9 layers of 3,521,340 configurations by workers",
-            "1 layer of 60,000 configurations here, cheaper so",
-        ]
+        here = 1 if stored is old else 2
+        assert facts["expanded"] == f"{here + 9} layers: {here} here, 9 by workers"
         assert facts["chunks"] == "18 gather by 2 workers of a"
         assert facts["audit"] == "3 chunks computed again here; excluded because they were wrong: b-17"
+
+
+def test_who_expanded_is_counted_by_layer_and_in_all_from_session_to_session() -> None:
+    first, second = WorkLog(), WorkLog()
+    first.add_expanded("", 100, 0.5)
+    first.add_expanded("a-3", 40, 0.25, 10, 20)
+    first.add_expanded("a-3", 60, 0.25, 30, 40)
+    first.repeated += 2
+    second.go_on(first.as_dict())
+    assert second.take_layer() == {"": [1, 100, 0.5, 0, 0], "a-3": [2, 100, 0.5, 40, 60]}
+    second.add_layer("workers", 70)
+    second.add_expanded("b-4", 70, 3.0, 5_000_000, 6)
+    assert second.take_layer() == {"b-4": [1, 70, 3.0, 5_000_000, 6]}
+    assert second.take_layer() == {}
+    facts = work_log_facts(work_log_row(second.as_dict()))
+    assert facts["expanded"] == "1 layer: 1 by 2 workers in 3 chunks"
+    assert facts["by"].splitlines() == [
+        "threads here: 1 chunk of 100 configurations in 0.50 s",
+        "a-3: 2 chunks of 100 configurations in 0.50 s, 0.00 MB sent, 0.00 MB received",
+        "b-4: 1 chunk of 70 configurations in 3.00 s, 5.00 MB sent, 0.00 MB received",
+    ]
+    assert facts["sent again"] == "2 chunks"
 
 
 def test_threads_of_one_process_are_not_told_of() -> None:

@@ -124,7 +124,9 @@ def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:
     [(120, False, 32), (80, False, 32), (50, False, 12), (20, False, 12), (50, True, 32)],
 )
 def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printed: Printed) -> None:
-    rows = [{"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32]} for depth in range(8)]
+    rows = [
+        {"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32], "expanded_by": []} for depth in range(8)
+    ]
     rows[7]["goals"] = 6_795
     _, *lines = printed(columns, lambda: asking._print_layers(rows, wide))
     for row, line in zip(rows, lines, strict=True):
