@@ -5,8 +5,8 @@ pieces of U(N) -> a worker that is free: task `expand` -> coded blocks by range 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
-from queue import SimpleQueue
+from concurrent.futures import Future, wait
+from queue import Queue
 from threading import Lock
 
 import numpy as np
@@ -14,12 +14,14 @@ import numpy as np
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.exchange.pool import CallingThread
 from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSource, chunk_plan
 
 #: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
 _LOOK_SECONDS = 0.2
+_HERE = CallingThread([])
 
 
 class SharedPieces:
@@ -37,6 +39,10 @@ class SharedPieces:
             if self.ended:
                 raise StopIteration
             return next(self._pieces)
+
+    def end_after_error(self, future: Future[None]) -> None:
+        """End if a thread that took pieces has failed."""
+        self.ended |= future.exception() is not None
 
 
 class Farm:
@@ -58,13 +64,14 @@ class Farm:
     ) -> Iterator[tuple[int, int | None]]:
         """Expand as `RangeStep.expand` does; yield the number of keys of each piece, and their flow.
 
-        No piece is begun after the last worker has gone.
+        No piece is begun after the last worker has gone, or after an error.
         """
-        executor = self._context.executor
-        pieces = SharedPieces(ranges.shared_pieces(lambda: is_due() or not executor.living, self._size))
-        found = SimpleQueue[ExpandedRange]()
-        work = ranges.expansion(sums_flow=True)
+        pieces, work = SharedPieces(ranges.shared_pieces(is_due, self._size)), ranges.expansion(sums_flow=True)
+        # IMPORTANT: of bounded length, because this thread may be busy.
+        found = Queue[ExpandedRange](max(1, self._threads))
         futures = self._context.local.draw("expand", work, pieces, found.put, self._threads)
+        for future in futures:
+            future.add_done_callback(pieces.end_after_error)
         try:
             for made in self._sent(ranges, pieces, meanwhile):
                 yield made
@@ -72,18 +79,21 @@ class Farm:
             while wait(futures, _LOOK_SECONDS).not_done:
                 yield from self._taken(ranges, found)
                 self._context.control.check()
+            yield from self._taken(ranges, found)
             for future in futures:
                 future.result()
-            yield from self._taken(ranges, found)
         finally:
             pieces.ended = True
-            wait(futures)
+            while wait(futures, _LOOK_SECONDS).not_done:
+                # A thread may wait to hand over what it has found.
+                while not found.empty():
+                    found.get()
 
-    def _taken(self, ranges: RangeStep, found: "SimpleQueue[ExpandedRange]") -> Iterator[tuple[int, int | None]]:
-        """Take in what threads have found."""
+    def _taken(self, ranges: RangeStep, found: "Queue[ExpandedRange]") -> Iterator[tuple[int, int | None]]:
+        """Take in what threads have found, in this thread: the others are busy."""
         while not found.empty():
             made = found.get()
-            ranges.take(made.keys, made.ends)
+            ranges.take(made.keys, made.ends, _HERE)
             self._context.executor.work_log.add_expanded("", made.size, made.seconds)
             yield made.size, made.flow
 
@@ -100,9 +110,11 @@ class Farm:
                 with pieces.lock:
                     meanwhile()
 
-        for _, result in self._context.executor.map("expand", chunks(), self._shared, ahead=2):
+        executor = self._context.executor
+        for _, result in executor.map("expand", chunks(), self._shared, ahead=2):
             chunk = ExpandedChunk(*result)
             for number, coded in chunk.by_range():
                 ranges.put(number, coded)
             size, flow, _ = map(int, chunk.figures)
+            pieces.ended |= not executor.living
             yield size, flow

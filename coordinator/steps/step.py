@@ -34,7 +34,7 @@ from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, RangeStep, Sour
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.tasks import Array, guarded
 
 #: A sample takes at most so long to expand, unless it has fewer keys than this.
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256
@@ -156,7 +156,7 @@ class LayerStep:
 
     def _successors(self, keys: Keys) -> Keys:
         """Return what some keys of the source lead to."""
-        return self._puzzle.expand(keys).successors
+        return guarded("expand", lambda: self._puzzle.expand(keys).successors)
 
     def _inspected(self, keys: Keys) -> Keys:
         """Return the same, inspected."""

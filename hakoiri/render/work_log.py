@@ -6,6 +6,8 @@ from typing import Any
 from hakoiri.puzzles.errors import counted
 from hakoiri.rows.runs import KEPT_BYTES
 
+#: Expanders that are listed.
+_SHOWN = 12
 #: What runs are said to have been made by, of which "cheaper" occurs only in older ones.
 _HERE = ("small", "cheaper", "threads")
 
@@ -16,7 +18,8 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     facts = {"expanded": expanded_text(work_log)}
     if by := [_expander(row) for row in work_log["expanders"]]:
-        facts["by"] = "\n".join(by)
+        more = [f"and {len(by) - _SHOWN:,} more, see --json"] if len(by) > _SHOWN else []
+        facts["by"] = "\n".join(by[:_SHOWN] + more)
     if work_log["repeated"]:
         facts["sent again"] = counted(work_log["repeated"], "chunks")
     facts["chunks"] = "\n".join(map(_chunks, work_log["hosts"])) or "none handed out"

@@ -161,12 +161,12 @@ class RangeStep:
         if begin < high:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
 
-    def take(self, keys: Keys, ends: Array) -> None:
-        """Add keys, grouped by range, to those in memory; code these if they become too many."""
+    def take(self, keys: Keys, ends: Array, threads: Threads | None = None) -> None:
+        """Add keys, grouped by range, to those in memory; code these, by `threads`, if they become too many."""
         self._exchange.add(keys, ends)
         if self._exchange.held_bytes > self._shares.bucket_bytes // 2:
             # IMPORTANT: bitmaps stay, because threads are still using them.
-            self._exchange.code_held(self._threads, bits=False)
+            self._exchange.code_held(threads or self._threads, bits=False)
 
     def spill(self) -> None:
         """Spill all keys found, except those for other hosts."""
