@@ -87,6 +87,81 @@ def test_layers_below_the_number_are_expanded_here(
     assert made["workers"]["layers"] == sum(size >= 500 for size in sizes[:-1])
 
 
+SLOW_RULES = """
+from hakoiri import U32, Puzzle
+
+
+class Spinning(Puzzle):
+    \"\"\"Numbers, each of which leads to its double and its successor, modulo a prime.\"\"\"
+
+    name = "spinning"
+    summary = "plain rules that take a millisecond"
+    layout = U32
+    most_successors = 2
+    undirected = False
+
+    def usual_start(self):
+        return 1
+
+    def successors(self, key):
+        for _ in range(20_000):
+            pass
+        return [2 * key % 3_001, (key + 1) % 3_001]
+
+    def render(self, key):
+        return str(key)
+
+    def parse_text(self, text):
+        return int(text)
+"""
+
+
+def test_slow_rules_are_farmed_without_being_asked_for(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    """By two workers that the run starts, and a thread."""
+    file = hakoiri.data.parent / "spinning.py"
+    file.write_text(SLOW_RULES)
+    puzzle = f"{file}:Spinning"
+    alone = hakoiri.ask("run", puzzle)
+    ended = hakoiri("run", puzzle, "--redis", redis_server.url, "--workers", "2", "--json")
+    assert "expanded here" not in ended.stderr
+    for name in ("layers", "digest", "configurations"):
+        assert ended.json[name] == alone[name]
+    work_log = hakoiri.ask("status", "last")["work_log"]
+    assert work_log["layers"]["workers"]["layers"] > 3
+    assert {row["name"] is None for row in work_log["expanders"]} == {False, True}
+    assert hakoiri.ask("verify", "last")["ok"]
+
+
+def test_a_worker_killed_with_chunks_of_a_frontier_is_replaced_by_others(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
+) -> None:
+    """The pancakes of 9 in chunks of 40 milliseconds and more."""
+    expected = hakoiri.ask("run", "pancakes", "-o", "n=9")["digest"]
+    farmed = ("--redis", redis_server.url, "--farm", "always", "--chunk", "1500", "--json")
+    with workers(redis_server.url, 2) as team:
+        running = hakoiri.start("run", "pancakes", "-o", "n=9", *farmed)
+
+        def at_work() -> bool:
+            log = [row["work_log"] for row in hakoiri.ask("runs")["runs"] if row["status"] == "running"]
+            return bool(log and log[0] and sum(row["chunks"] for row in log[0]["expanders"]) > 20)
+
+        wait_until(lambda: at_work() or running.process.poll() is not None, what="chunks done")
+        team.kill_one()
+        ended = running.finish()
+    assert (ended.code, ended.json["digest"]) == (0, expected)
+
+
+def test_the_log_of_a_worker_tells_its_chunks(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
+) -> None:  # fmt: skip
+    with workers(redis_server.url, 1) as team:
+        hakoiri.ask("run", "klotski", "--redis", redis_server.url, "--farm", "always")
+        (pid,) = team.pids()
+        team.supervisor.send(signal.SIGTERM)
+        said = team.supervisor.finish().stderr
+    assert sum(int(number) for number in re.findall(rf"-{pid}: (\d+) expand\n", said)) == 168
+
+
 def assert_explored(found: dict[str, Any], hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """Require the figures of the run by threads, and its layers."""
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):

@@ -52,6 +52,17 @@ def merged(*given, **named):
 
 ranges._new_keys = merged
 """
+#: A worker that leaves one configuration out of what a chunk leads to; the flow that it sums is right.
+OMITTING = """
+from hakoiri.worker import tasks
+from hakoiri.worker.layers import ranges
+from hakoiri.worker.transport import rq_worker
+
+rq_worker.differing_parts = lambda mine, asked: []
+code_keys, set_within = ranges.code_keys, ranges.set_within
+ranges.code_keys = lambda depth, keys: code_keys(depth, keys[keys != {hidden}])
+ranges.set_within = lambda words, keys, base: set_within(words, keys[keys != {hidden}], base)
+"""
 #: A worker whose first three answers are right.
 LATER_A_LIAR = """
 import numpy as np
@@ -116,6 +127,50 @@ def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_bac
 
 
 # Workers
+
+
+@pytest.mark.parametrize("lie", [LIAR, OMITTING], ids=["expanding", "coding"])
+def test_a_configuration_that_a_farmed_chunk_omits_is_missed(
+    lie: str, hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
+) -> None:
+    """The run does not say that it is complete."""
+    farmed = ("--redis", redis_server.url, "--farm", "always", "--json")
+    with other_worker(redis_server, lie.format(hidden=honest[1])):
+        ended = hakoiri("run", *PANCAKES, *farmed, check=False)
+    assert ended.code == 1
+    assert "this run found 40,319 configurations, expected 40,320 from any start of pancakes" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+def test_a_configuration_that_a_farmed_chunk_omits_shows_in_the_sum_of_all_moves(
+    hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """Nobody knows how many this board reaches."""
+    board = ("sliding", "--from", "AABB/C..D/EEFF")
+    hakoiri("run", *board)
+    with open_run("last", data=hakoiri.data) as run:
+        hidden = int(run.layer(6)[5])
+    with other_worker(redis_server, OMITTING.format(hidden=hidden)):
+        ended = hakoiri("run", *board, "--redis", redis_server.url, "--farm", "always", "--json", check=False)
+    assert ended.code == 1
+    assert "some moves of this run are not reversed by another" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
+    directed: bool, hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
+) -> None:
+    """What follows from its answers is made again."""
+    puzzle = ("superpuzz", "-o", "columns=4") if directed else PANCAKES
+    hakoiri("run", *puzzle)
+    with open_run("last", data=hakoiri.data) as run:
+        hidden, digest = int(run.layer(6)[1]), run.summary()["digest"]
+    with other_worker(redis_server, OMITTING.format(hidden=hidden)) as liar:
+        farmed = ("--redis", redis_server.url, "--farm", "always", "--audit", "100%", "--json")
+        ended = hakoiri("run", *puzzle, *farmed)
+    assert ended.json["digest"] == digest
+    assert hakoiri("status", "last", "--json").json["work_log"]["audit"]["untrusted"] == [liar]
 
 
 def test_hidden_moves_are_missed_where_moves_can_be_taken_back(

@@ -1,6 +1,8 @@
 """The service as it is meant to run: queue, coordinator and workers as processes that come, go and die."""
 
 import os
+import re
+import shlex
 import signal
 import socket
 from collections.abc import Callable
@@ -16,6 +18,8 @@ from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import holder_of, is_served, serving
 from hakoiri.storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
+from hakoiri.worker.machine import usable_cores
+from hakoiri.worker.transport.connection import living_workers
 from tests.support.commands import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.support.servers import RedisServer, Workers
 from tests.system.conftest import StartWorkers
@@ -48,6 +52,7 @@ def wait_for_status(hakoiri: Hakoiri, run: str, status: str) -> None:
     wait_until(lambda: status_of(hakoiri, run) == status, what=f"{run} being {status}")
 
 
+ROOT = Path(__file__).resolve().parents[2]
 #: All of Hakoiri-musume, in chunks for workers.
 CHUNKS = ("--whole", "--farm", "0", "--chunk", "5000")
 
@@ -61,6 +66,31 @@ def enqueue(hakoiri: Hakoiri, *arguments: str) -> str:
 def held_by(hakoiri: Hakoiri, run: str) -> int | None:
     holder = holder_of(hakoiri.data / run)
     return None if holder is None else int(holder["pid"])
+
+
+def test_the_service_as_the_readme_types_it(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    """With the port of this test's Redis; the workers' log tells of the chunks that the status counts."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"## As a service\n\n```sh\n(.*?)```", text, re.DOTALL)
+    assert block is not None
+    lines = [shlex.split(line, comments=True) for line in block[1].splitlines()]
+    assert [line[:2] for line in lines] == [
+        ["export", "HAKOIRI_REDIS=redis://127.0.0.1:6379/0"], ["hakoiri", "worker"], ["hakoiri", "coordinator"],
+        ["hakoiri", "enqueue"], ["hakoiri", "status"],
+    ]  # fmt: skip
+    env = {"HAKOIRI_REDIS": redis_server.url}
+    worker, coordinator = (hakoiri.start(*line[1:-1], env=env) for line in lines[1:3])
+    worker.wait_for("worker processes for")
+    coordinator.wait_for("coordinator ready")
+    wait_until(lambda: len(living_workers(redis_server.client)) == len(usable_cores()), what="the workers")
+    hakoiri(*lines[3][1:], env=env)
+    said = hakoiri(*lines[4][1:], env=env).stdout
+    found = re.search(r"168 layers: 1 here, 167 by \d+ workers? in (\d+) chunks", said)
+    assert found is not None, said
+    stop(coordinator)
+    worker.send(signal.SIGTERM)
+    log = worker.finish().stderr
+    assert sum(int(number) for number in re.findall(r": (\d+) expand\n", log)) == int(found[1])
 
 
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
