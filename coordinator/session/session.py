@@ -220,7 +220,7 @@ class ComputeContext:
     @property
     def sums_flow(self) -> bool:
         """Return whether workers or hosts may take part, so that the flow of all moves is summed."""
-        return self.redis is not None
+        return self.hosts is not None or self.executor is not self.local
 
     @property
     def remote_workers(self) -> int:
