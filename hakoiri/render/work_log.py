@@ -18,7 +18,7 @@ def work_log_facts(work_log: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     facts = {"expanded": expanded_text(work_log)}
     if by := [_expander(row) for row in work_log["expanders"]]:
-        more = [f"and {len(by) - _SHOWN:,} more, see --json"] if len(by) > _SHOWN else []
+        more = [f"and {len(by) - _SHOWN:,} more"] if len(by) > _SHOWN else []
         facts["by"] = "\n".join(by[:_SHOWN] + more)
     if work_log["repeated"]:
         facts["sent again"] = counted(work_log["repeated"], "chunks")
