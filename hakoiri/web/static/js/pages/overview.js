@@ -25,7 +25,7 @@ export async function show(place, {run, redraw}, current) {
 
 class Overview {
   constructor(run, redraw) {
-    Object.assign(this, {run, redraw, layers: [], drawing: false, told: 0});
+    Object.assign(this, {run, redraw, layers: [], by: [], drawing: false, told: 0});
     this.figures = h("dl", {class: "facts"});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram(run.kind === "hardest"
@@ -44,7 +44,7 @@ class Overview {
     if (moving(this.run) || this.run.keepers.length) await this.#helpers();
     if (LAYERED.has(this.run.kind)) {
       const {layers} = await get(["runs", this.run.run, "layers"]);
-      for (const layer of layers) this.layers[layer.depth] = layer.size;
+      for (const layer of layers) this.#add(layer);
       this.#plot();
     }
     put(this.tables, await tablesOf(this.run));
@@ -57,7 +57,7 @@ class Overview {
     const stop = follow(this.run.run, {
       progress: found => this.#heard(found),
       layer: layer => {
-        this.layers[layer.depth] = layer.size;
+        this.#add(layer);
         this.#plot();
       },
       state: found => this.#state(found, () => stop()),
@@ -110,11 +110,17 @@ class Overview {
     });
   }
 
+  #add({depth, size, expanded_by: by}) {
+    this.layers[depth] = size;
+    this.by[depth] = by.map(({name, chunks}) => `${name ?? "threads"}: ${counted(chunks, "chunk")}`).join(", ");
+  }
+
   #layerTable() {
+    const told = this.by.some(Boolean);
     if (!this.table.open) return;
-    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size))));
+    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
     put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"))), h("tbody", {}, rows))));
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"), told && h("th", {scope: "col", class: "text"}, "expanded by"))), h("tbody", {}, rows))));
   }
 
   #figures() {
