@@ -262,6 +262,8 @@ class RunPart:
             if self._copies is not None:
                 self._copies.erase(BLOCKS, number_key(each))
         if self.store.state.depth >= depth:
+            # IMPORTANT: or what is found again would be taken for known; durable with the drop, as reads see commits.
+            self._layers.forget_older()
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
