@@ -193,7 +193,7 @@ def stop_hosts() -> None:
 
 
 def check_runs() -> None:
-    """Check a run that hosts keep, with kills, and an undisturbed one of the whole space by workers."""
+    """Check a run that hosts keep, with kills, and undisturbed ones by workers: of frontiers, and of the whole space."""
     enqueue("killed", "--farm", "1", "--hosts", "all")
     kill_during("killed")
     status, path = hakoiri("status", "killed"), hakoiri("path", "killed")
@@ -203,7 +203,13 @@ def check_runs() -> None:
     hakoiri("collect", "killed")
     stop_hosts()
     check(hakoiri("path", "killed") == path, "the path differs when the run is at home")
-    enqueue("whole", "--whole", "--chunk", "1000")
+    enqueue("frontiers", "--farm", "always")
+    wait_for("the end of the run", lambda: ask("/api/runs/frontiers")[1].get("status") == "complete")
+    status = hakoiri("status", "frontiers")
+    check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
+    made = status["work_log"]["layers"]["workers"]["layers"]
+    check(made == REACHED[1], f"workers expanded {made} layers: {status['work_log']}")
+    enqueue("whole", "--whole", "--chunk", "1000", "--farm", "always")
     wait_for("the end of the run", lambda: ask("/api/runs/whole")[1].get("status") == "complete")
     status, components = hakoiri("status", "whole"), hakoiri("components", "whole")["components"]
     found = (status["configurations"], len(components))
