@@ -193,7 +193,7 @@ def stop_hosts() -> None:
 
 
 def check_runs() -> None:
-    """Check a run that hosts keep, with kills, and undisturbed ones by workers: of frontiers, and of the whole space."""
+    """Check a run that hosts keep, with kills, and undisturbed ones by workers: frontiers, and the whole space."""
     enqueue("killed", "--farm", "1", "--hosts", "all")
     kill_during("killed")
     status, path = hakoiri("status", "killed"), hakoiri("path", "killed")
