@@ -10,6 +10,7 @@ import ctypes
 import logging
 import os
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -33,7 +34,7 @@ from hakoiri.worker.transport.names import HOSTS, witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
-_RETRY_SECONDS = 0.2
+_RETRY_SECONDS, _LOG_SECONDS = 0.2, 1.0
 #: Redis may be back later, or accept the password again.
 _AWAY = (RedisUnavailableError, RedisRefusedError)
 #: Options of mallopt(3): the size from which arrays are mapped, and the free memory that is kept.
@@ -66,7 +67,8 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        end_heartbeat = start_heartbeat(worker.name, connect(url), parent, worker.print_done)
+        end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
+        threading.Thread(target=_log_for_ever, args=(worker,), daemon=True, name="log").start()
     else:
         data_redis, beats = OwnDataRedis(own), connect(url, witness_name(own) if own else None)
         forget_draining(connection, host.name)
@@ -82,6 +84,13 @@ def _work() -> None:
         end_heartbeat()
     if worker.seconds_left <= 0:
         sys.exit(OUT_OF_TIME)
+
+
+def _log_for_ever(worker: TaskWorker) -> None:
+    """Print now and then what a worker has done. IMPORTANT: not in its heartbeat, which a full pipe would hold up."""
+    while True:
+        time.sleep(_LOG_SECONDS)
+        worker.print_done()
 
 
 def _keep_memory() -> None:

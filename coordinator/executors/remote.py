@@ -60,13 +60,13 @@ class RemoteExecutor:
         self._events = event_key(self._request.session)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, self._send_again)
         self._shared = Shared(connection, self._request.session, tuning.keep)
-        self._stage, self._ahead = 0, 1
+        self._stage, self._scarce = 0, False
         self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
         self.work_log = WorkLog()
         self._workers = WorkerPool(observer, self.work_log)
         self._audit = Auditor(audit, self.work_log)
         #: When it was last looked for what is lost, and when jobs were last seen to wait in the queue.
-        self._last_look = self._queued_at = 0.0
+        self._last_look = self._queued_at = self._counted_at = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
@@ -80,14 +80,14 @@ class RemoteExecutor:
 
     @property
     def living(self) -> int:
-        if time.monotonic() > self._last_look + _WAIT_SECONDS:
-            self._last_look = time.monotonic()
+        if time.monotonic() > self._counted_at + _WAIT_SECONDS:
             self._redis_retry.call(self._look_for_workers)
-        return 0 if self._workers.is_away else max(1, len(self._workers.living))
+            self._counted_at = time.monotonic()
+        return len(self._workers.living) or self._workers.are_coming
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3) -> Iterator[_Landed]:
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False) -> Iterator[_Landed]:
         self._stage += 1
-        self._ahead = ahead
+        self._scarce = scarce
         numbered = enumerate(chunks)
         with redis_errors(self._url):
             self._redis_retry.call(lambda: self._shared.become(shared))
@@ -126,7 +126,8 @@ class RemoteExecutor:
                 self._in_flight.send(chunk)
 
     def _has_room(self) -> bool:
-        most_chunks = max(self._ahead + 1, self._ahead * len(self._workers.living))
+        living = len(self._workers.living)
+        most_chunks = max(1, living) + (1 + living // 2 if self._scarce else max(3, 2 * living))
         return len(self._in_flight.chunks) < most_chunks and self._in_flight.bytes <= self._most_bytes
 
     def _collect(self, results: list[_Landed]) -> None:

@@ -20,6 +20,6 @@ class ThreadExecutor(ThreadPool):
         self.work_log = WorkLog()
 
     def map(
-        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
     ) -> Iterator[tuple[int, list[Array]]]:
         return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)

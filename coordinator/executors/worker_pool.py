@@ -72,6 +72,11 @@ class WorkerPool:
             self._observer.note(f"worker {worker} is excluded from this run: {why}", *hints)
 
     @property
+    def are_coming(self) -> bool:
+        """Return whether workers that this run has started have not come yet."""
+        return bool(self._coming)
+
+    @property
     def is_away(self) -> bool:
         """Return whether no worker has lived or answered for a while, and no worker is being started."""
         alone = self._is_silent or time.monotonic() - self._last_seen >= _ALONE_SECONDS

@@ -16,7 +16,7 @@ from hakoiri.coordinator.graphs.distances import DistancePolicy, Way, in_order
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.graphs.symmetry import by_symmetry, by_symmetry_in_graph, kinds_among
 from hakoiri.coordinator.session.check import Check
-from hakoiri.coordinator.spaces.by_layers import components_by_layers, ranked, unlabelled
+from hakoiri.coordinator.spaces.by_layers import LABEL_BYTES, components_by_layers, ranked, unlabelled
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -54,7 +54,8 @@ class CensusVerifier(Check):
 
     def _check_components(self) -> None:
         self._check_labels()
-        if self.full and self.puzzle.undirected and (self._found.components or 0) <= _MOST_SEARCHED:
+        fits = LABEL_BYTES * self._slabs.size <= self.context.budget.memory
+        if self.full and self.puzzle.undirected and fits and (self._found.components or 0) <= _MOST_SEARCHED:
             self._check_by_layers()
         records = recorded_components(self.store)
         self._check_records(records)

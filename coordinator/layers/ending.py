@@ -45,7 +45,7 @@ def _require_total(search: LayeredSearch) -> None:
     if total is not None and found.exhausted and found.configurations != total:
         raise ContradictionError(
             f"this run found {found.configurations:,} configurations, expected {total:,} from any start of "
-            f"{search.puzzle.name}; a host was wrong, or the puzzle is"
+            f"{search.puzzle.name}; a worker or a host was wrong, or the puzzle is"
         )
 
 
@@ -59,6 +59,6 @@ def _require_balance(search: LayeredSearch, flows: list[int | None]) -> None:
     flows = [*flows, search.last_flow]
     if None not in flows and total_flow(filter(None, flows)):
         raise ContradictionError(
-            f"some moves of this run are not reversed by another; a host omitted some, or "
+            f"some moves of this run are not reversed by another; a worker or a host omitted some, or "
             f"{search.puzzle.name} is not undirected"
         )

@@ -94,8 +94,9 @@ def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth
     Also return the flow of all moves, ``None`` if it is not summed, and the cost of expanding.
     """
     expansion, seconds = session.compute(lambda: inspected_expansion(session.puzzle, current, depth))
-    flow = flow_of(session.puzzle, current, expansion) if session.context.sums_flow else None
     cost = Cost(seconds / len(current), len(expansion.successors) / len(current))
+    remote = session.context.hosts is not None or session.context.executor is not session.context.local
+    flow = flow_of(session.puzzle, current, expansion) if remote else None
     if not len(expansion.successors):
         return current[:0], flow, cost
     keys = merge([expansion.successors], []).copy()

@@ -15,6 +15,8 @@ from hakoiri.puzzles.keys.layout import Keys
 
 #: Seconds of processor time that sending takes in all processes: per chunk, and per successor and byte of its key.
 CHUNK_SECONDS, BYTE_SECONDS = 0.008, 2.5e-9
+#: Chunks are sent if that takes less than this part of the time of the work: a cost is timed on a sample.
+MARGIN = 0.5
 #: The least seconds of work on a chunk, and where all chunks are sent, however little work they are.
 LEAST_SECONDS, LEAST_SENT_SECONDS = 0.05, 0.004
 #: A cost is timed on this many keys, and on all of a sample if these take no more seconds than this.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
-from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT_SECONDS, Cost
+from hakoiri.coordinator.session.farming import LEAST_SECONDS, LEAST_SENT_SECONDS, MARGIN, Cost
 from hakoiri.coordinator.session.interruptible import InterruptibleWork
 from hakoiri.coordinator.session.resources import ALWAYS, AUTO, Budget
 from hakoiri.coordinator.session.tuning import Tuning
@@ -29,6 +29,10 @@ _Made = TypeVar("_Made")
 
 #: Finished work waits at most this long for the next commit, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
+#: If sending takes so many times as long as the work, it will also do so in other layers.
+_NEVER_SENT = 1.5
+#: Most chunks of a layer for each thread and worker.
+_ROUNDS = 8
 #: The interval at which the store is polled for a request to cancel the run.
 _CANCEL_LOOK_SECONDS = 0.2
 
@@ -161,13 +165,13 @@ class Executor(Protocol):
         """The number of workers in other processes, those that are being started included."""
 
     def map(
-        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
     ) -> Iterator[tuple[int, list[Array]]]:
         """Yield (number of the chunk, its result) once for each chunk, in any order.
 
-        `chunks` is consumed lazily, so that bytes in flight are bounded: at most `ahead` chunks for each worker;
-        `shared` is sent once. Raises `StopRun` when
-        the run is to stop, `TaskError` when a task itself fails.
+        `chunks` is consumed lazily, so that bytes in flight are bounded; if they are `scarce`, because others take them
+        too, few wait for a worker. `shared` is sent once. Raises `StopRun` when the run is to stop, `TaskError` when a
+        task itself fails.
         """
 
     def close(self) -> None:
@@ -217,10 +221,15 @@ class ComputeContext:
     def tuning(self) -> Tuning:
         return self.budget.tuning
 
-    @property
-    def sums_flow(self) -> bool:
-        """Return whether workers or hosts may take part, so that the flow of all moves is summed."""
-        return self.hosts is not None or self.executor is not self.local
+    def sums_flow(self, size: int, cost: Cost) -> bool:
+        """Return whether workers or hosts may expand a run of such layers, so that the flow of all moves is summed.
+
+        The sum takes a twentieth of the time of the 3x4 tiles, which are never worth sending.
+        """
+        if self.hosts is not None and (self.hosts.is_requested or self.hosts.living()):
+            return True
+        auto = self.budget.farm == AUTO and cost.times_as_long(size, 1, self.shares.key_bytes) > _NEVER_SENT
+        return self.executor is not self.local and not auto
 
     @property
     def remote_workers(self) -> int:
@@ -230,18 +239,24 @@ class ComputeContext:
     def farmed_chunk(self, size: int, cost: Cost) -> int:
         """Return how many of `size` configurations to send to a worker at a time; 0 to work on them in this process.
 
-        IMPORTANT: the one place that decides what is sent.
+        IMPORTANT: the one place that decides which frontiers are sent, and which moves of a whole space.
         """
         always = self.budget.farm_from is not None
-        too_small = size * cost.seconds < 2 * LEAST_SECONDS and not (always and self.budget.distributes(size))
-        workers = 0 if too_small else self.executor.living
+        is_wanted = self.budget.distributes(size) if always else size * cost.seconds >= 2 * LEAST_SECONDS
+        workers = self.executor.living if is_wanted else 0
         if not workers:
             return 0
+        seconds, takers = size * cost.seconds, workers + (0 if always else self.threads)
         least = math.ceil((LEAST_SENT_SECONDS if always else LEAST_SECONDS) / max(cost.seconds, 1e-9))
-        sharing = workers if always else 2 * (workers + self.threads)
-        chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, sharing, least)
-        pays = size > chunk and cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes) < 1
-        return chunk if pays or (always and self.budget.distributes(size)) else 0
+        if seconds > takers * LEAST_SECONDS:
+            # As many chunks for one as for another.
+            rounds = min(_ROUNDS, int(seconds / (takers * LEAST_SECONDS)))
+            least = max(least, math.ceil(size / (takers * rounds)))
+        chunk = self.shares.chunk_size(size, cost.successors, cost.seconds, takers, least)
+        if always:
+            return chunk
+        times = cost.times_as_long(size, -(-size // chunk), self.shares.key_bytes)
+        return chunk if size > chunk and times < MARGIN else 0
 
     def note_expanded_here(self, what: str, size: int, cost: Cost) -> bool:
         """Note why the work on up to `size` configurations is not sent to the workers that live; return whether.
@@ -252,8 +267,8 @@ class ComputeContext:
             return False
         times = cost.times_as_long(size, 1, self.shares.key_bytes)
         why = f"sending would take {times:.1f} times as long as expanding"
-        if times < 1:
-            why = f"expanding takes {size * cost.seconds:.2f} s, a chunk for a worker at least {LEAST_SECONDS:.2f} s"
+        if times < MARGIN:
+            why = f"the largest layer takes {size * cost.seconds:.2f} s, too little to share"
         self.observer.note(f"{what} are expanded here: {why}", Hint("give", "farm", ALWAYS))
         return True
 

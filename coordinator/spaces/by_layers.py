@@ -1,7 +1,8 @@
 """The components of a space by searches: layer by layer from the least configuration that no component has yet.
 
-This is the other way to find what `coordinator.spaces.joining` finds; they share nothing but `Puzzle.expand`. Each
-component comes with its depth profile: how many configurations are 0, 1, 2, ... moves from its least one.
+This is the other way to find what `coordinator.spaces.joining` finds: what joins configurations there is not used here.
+A component that is interrupted is searched again. Each component comes with its depth profile: how many configurations
+are 0, 1, 2, ... moves from its least one.
 """
 
 import time
@@ -14,7 +15,6 @@ import numpy as np
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import ComputeContext, Observer, Session, SilentObserver
-from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.storage.layers.scratch import scratch_store
@@ -23,13 +23,14 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.storage.results.census import Labels, Profile, read_labels, stage_labels, stage_profile
+from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.ranges import expanded
 from hakoiri.worker.spaces.slabs import NOWHERE, Places, Slabs, ranks_of
 
 #: The label of a configuration that no component has yet.
 _NONE = np.iinfo(np.uint32).max
-#: Bytes of a label, of which all are in memory.
-_LABEL_BYTES = 4
+#: Bytes of a label in memory: it, and when it is stored, its copies.
+LABEL_BYTES = 12
 #: Keys looked up together.
 _TOGETHER = 1 << 20
 #: The field of the partial record.
@@ -48,7 +49,7 @@ class _Notes(SilentObserver):
 
 def unlabelled(context: ComputeContext, size: int) -> Labels:
     """Return the labels of `size` configurations of which none has a component yet; raises `OverBudgetError`."""
-    context.budget.require("labels of the space, by layers,", _LABEL_BYTES * size - context.tuning.least_bytes)
+    context.budget.require("labels of the space, by layers,", LABEL_BYTES * size - context.tuning.least_bytes)
     return np.full(size, _NONE, dtype=np.uint32)
 
 
@@ -142,6 +143,8 @@ class LayeredJoining:
 
     def _keep(self) -> None:
         """Make the components found so far durable."""
+        # One may have been labelled in part.
+        self._labels[self._labels == len(self._profiles)] = _NONE
         stage_labels(self._store, self._labels)
         self._store.stage_record(META, PARTIAL_KEY, {_PROFILES: self._profiles})
         self._session.commit(self._store.state)
@@ -150,11 +153,7 @@ class LayeredJoining:
         """Return the number of moves, counted from either end."""
         total = 0
         for slab in range(len(self._slabs)):
-            for keys, (successors, counts) in expanded(self._session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
-                own, places = self._slabs.places_of(keys), self._slabs.places_of(successors)
-                owners = np.repeat(own, counts)
-                if (places == NOWHERE).any():
-                    report_wrong_moves(self._session)
-                total += len(np.unique(np.stack([owners, places])[:, owners != places], axis=1).T)
+            for keys, expansion in expanded(self._session.puzzle, [self._slabs.keys(range(slab, slab + 1))]):
+                total += len(simple_edges(keys, *expansion)[0])
             self._session.control.check()
         return total

@@ -4,9 +4,10 @@ pieces of U(N) -> a worker that is free: task `expand` -> coded blocks by range 
                -> a thread that is free                -> bitmaps, keys         -> the exchange
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from queue import Queue
+from queue import SimpleQueue
 from threading import Lock
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import CallingThread
 from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.layers.partition import Partition
@@ -21,6 +23,7 @@ from hakoiri.worker.layers.ranges import ExpandedChunk, ExpandedRange, RangeSour
 
 #: The seconds between two looks at whether the run is to stop, while threads finish their pieces.
 _LOOK_SECONDS = 0.2
+_SWITCH_SECONDS = 0.0005
 _HERE = CallingThread([])
 
 
@@ -66,55 +69,66 @@ class Farm:
 
         No piece is begun after the last worker has gone, or after an error.
         """
-        pieces, work = SharedPieces(ranges.shared_pieces(is_due, self._size)), ranges.expansion(sums_flow=True)
-        # IMPORTANT: of bounded length, because this thread may be busy.
-        found = Queue[ExpandedRange](max(1, self._threads))
-        futures = self._context.local.draw("expand", work, pieces, found.put, self._threads)
+        pieces, work, lock = SharedPieces(ranges.shared_pieces(is_due, self._size)), ranges.expansion(True), Lock()
+        found = SimpleQueue[tuple[int, int | None]]()
+
+        def land(made: ExpandedRange) -> None:
+            with lock:
+                # In this thread: the others of the pool are busy.
+                ranges.take(made.keys, made.ends, _HERE)
+                self._context.executor.work_log.add_expanded("", made.size, made.seconds)
+            found.put((made.size, made.flow))
+
+        # This thread is not to wait 5 ms for rules in plain Python whenever it has sent or received something.
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        futures = self._context.local.draw("expand", work, pieces, land, self._threads)
         for future in futures:
             future.add_done_callback(pieces.end_after_error)
         try:
             for made in self._sent(ranges, pieces, meanwhile):
                 yield made
-                yield from self._taken(ranges, found)
+                yield from _queued(found)
             while wait(futures, _LOOK_SECONDS).not_done:
-                yield from self._taken(ranges, found)
+                yield from _queued(found)
                 self._context.control.check()
-            yield from self._taken(ranges, found)
+            yield from _queued(found)
             for future in futures:
                 future.result()
         finally:
             pieces.ended = True
-            while wait(futures, _LOOK_SECONDS).not_done:
-                # A thread may wait to hand over what it has found.
-                while not found.empty():
-                    found.get()
-
-    def _taken(self, ranges: RangeStep, found: "Queue[ExpandedRange]") -> Iterator[tuple[int, int | None]]:
-        """Take in what threads have found, in this thread: the others are busy."""
-        while not found.empty():
-            made = found.get()
-            ranges.take(made.keys, made.ends, _HERE)
-            self._context.executor.work_log.add_expanded("", made.size, made.seconds)
-            yield made.size, made.flow
+            if wait(futures, 0).not_done:
+                self._context.control.break_off()
+                wait(futures)
 
     def _sent(
         self, ranges: RangeStep, pieces: SharedPieces, meanwhile: Callable[[], None]
     ) -> Iterator[tuple[int, int | None]]:
         """Have workers expand pieces, and put what they find into the exchange."""
 
+        sizes = list[int]()
+
         def chunks() -> Iterator[list[Keys]]:
             for piece in pieces:
                 if len(keys := np.concatenate([self._nothing, *piece.batches])):
+                    sizes.append(len(keys))
                     yield [keys]
                 # The workers are busy now.
                 with pieces.lock:
                     meanwhile()
 
         executor = self._context.executor
-        for _, result in executor.map("expand", chunks(), self._shared, ahead=2):
+        for place, result in executor.map("expand", chunks(), self._shared, scarce=self._threads > 0):
             chunk = ExpandedChunk(*result)
+            size, flow, _ = map(int, chunk.figures)
+            if size != sizes[place]:
+                raise TaskError(f"a worker expanded {size:,} configurations of a chunk of {sizes[place]:,}")
             for number, coded in chunk.by_range():
                 ranges.put(number, coded)
-            size, flow, _ = map(int, chunk.figures)
             pieces.ended |= not executor.living
             yield size, flow
+
+
+def _queued(found: SimpleQueue[tuple[int, int | None]]) -> Iterator[tuple[int, int | None]]:
+    """Yield what is in a queue."""
+    while not found.empty():
+        yield found.get()

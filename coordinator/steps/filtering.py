@@ -97,7 +97,7 @@ class FilterStep(LayerStep):
         # IMPORTANT: all keys of a piece are looked at together, unlike those of a range that is expanded.
         cost = self.cost._replace(successors=self._puzzle.most_successors + self.cost.successors)
         self._sent = self._context.farmed_chunk(self._source.size, cost)
-        self._chunk = self._sent or self._shares.chunk_size(self._source.size, *cost[::-1])
+        self._chunk = self._sent or self._shares.chunk_size(self._source.size, cost.successors, cost.seconds)
         super()._begin()
 
     @property

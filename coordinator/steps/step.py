@@ -1,4 +1,4 @@
-"""The making of one layer by threads: planned, taken up where it was left, kept range by range.
+"""The making of one layer by threads, and workers: planned, taken up where it was left, kept range by range.
 
     keys -> expanded, and sorted out by key range, beyond the budget on disk
          -> each range merged, less the known keys -> blocks -> LMDB
@@ -140,10 +140,10 @@ class LayerStep:
     @property
     def _sums(self) -> bool:
         """Return whether to sum the flow of all moves, which shows if workers or hosts leave something out."""
-        return self._context.sums_flow
+        return self._context.sums_flow(self._source.size, self.cost)
 
     def _look(self) -> None:
-        """Time and inspect a sample, and sort what it leads to: of slow rules fewer keys."""
+        """Time and inspect a sample, and sort what it leads to. The sample of slow rules is smaller."""
         keys = self._sample()
         self.cost = self._session.compute(partial(Cost.of, self._successors, keys))
         most = max(_LEAST_SAMPLED, int(_SAMPLE_SECONDS / self.cost.seconds))
@@ -159,7 +159,7 @@ class LayerStep:
         return guarded("expand", lambda: self._puzzle.expand(keys).successors)
 
     def _inspected(self, keys: Keys) -> Keys:
-        """Return the same, inspected."""
+        """Return what some keys of the source lead to, after an inspection of the rules."""
         return inspected_expansion(self._puzzle, keys, self._depth)[0].successors
 
     @property

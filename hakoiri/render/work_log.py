@@ -45,7 +45,7 @@ def expanded_text(work_log: Mapping[str, Any]) -> str:
 
 
 def expanders_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return who expanded a layer: ``2 workers, 5 chunks``; ``here`` if a process did it at once."""
+    """Return who made a layer: ``2 others and threads, 5 chunks``; ``here`` if a process made it at once."""
     others = [row for row in rows if row["name"] is not None]
     if not others:
         return "here"

@@ -67,7 +67,7 @@ class Elsewhere:
         self.living = workers
 
     def map(
-        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), ahead: int = 3
+        self, task: str, chunks: Iterable[Arrays], shared: Arrays = (), scarce: bool = False
     ) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
         numbered, flying = enumerate(chunks), list[tuple[int, bytes]]()

@@ -122,7 +122,7 @@ def test_a_configuration_that_was_dropped_is_missed_where_moves_can_be_taken_bac
     with other_worker(redis_server, DROPPING.format(hidden=dropped), store=tmp_path / "host"):
         ended = hakoiri("run", *board, "--redis", redis_server.url, *HOSTED, "--json", check=False)
     assert (found["configurations"], ended.code) == (90, 1)
-    assert "some moves of this run are not reversed by another; a host omitted some" in ended.stderr
+    assert "some moves of this run are not reversed by another; a worker or a host omitted some" in ended.stderr
     assert hakoiri("status", "last", "--json").json["status"] == "failed"
 
 

@@ -73,7 +73,10 @@ def test_the_service_as_the_readme_types_it(hakoiri: Hakoiri, redis_server: Redi
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     block = re.search(r"## As a service\n\n```sh\n(.*?)```", text, re.DOTALL)
     assert block is not None
-    lines = [shlex.split(line, comments=True) for line in block[1].splitlines()]
+    lines = [
+        shlex.split(line.replace("--data runs", f"--data {hakoiri.data}"), comments=True)
+        for line in block[1].splitlines()
+    ]
     assert [line[:2] for line in lines] == [
         ["export", "HAKOIRI_REDIS=redis://127.0.0.1:6379/0"], ["hakoiri", "worker"], ["hakoiri", "coordinator"],
         ["hakoiri", "enqueue"], ["hakoiri", "status"],

@@ -120,16 +120,15 @@ class TaskWorker(SimpleWorker):
         # Not entered in RQ's registries, where it would stay for ever. The coordinator sends a job again if it is lost.
         self._ordered_queues = [own, *queues]
         self.log_job_description, self.host = False, host
-        self._until, self._lately, self._done = until, deque([0.0], _LATELY), Counter[str]()
+        self._until, self._lately, self._done = until, deque([0.0], _LATELY), deque[str]()
 
-    def print_done(self) -> str:
-        """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``; return no text."""
-        done, self._done = self._done, Counter()
+    def print_done(self) -> None:
+        """Print the chunks done since the last call, if any: ``host-17: 41 expand, 2 derive``."""
+        done = Counter(self._done.popleft() for _ in range(len(self._done)))
         if done:
             line = f"{local_time()} {self.name}: {', '.join(f'{number} {task}' for task, number in done.items())}"
             with suppress(OSError):  # A log that cannot be written stops no work.
                 print(visible(line), file=sys.stderr, flush=True)
-        return ""
 
     @property
     def seconds_left(self) -> float:
@@ -180,7 +179,7 @@ class TaskWorker(SimpleWorker):
         self.set_state(WorkerStatus.IDLE)
         self._lately.append(time.monotonic() - began)
         self._look_at_time()
-        self._done[job.func_name or ""] += 1
+        self._done.append(job.func_name or "")
 
 
 def _perform(

@@ -74,7 +74,7 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
     columns: tuple[str, ...] = ("depth", "size", "goals")
     figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in rows]
     if any(row["expanded_by"] for row in rows):
-        columns += ("expanded by",)
+        columns += ("made by",)
         for row, cells in zip(rows, figures, strict=True):
             cells.append(expanders_text(row["expanded_by"]))
     beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))

@@ -120,7 +120,7 @@ class Overview {
     if (!this.table.open) return;
     const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, this.run.kind === "explore" ? h("a", {href: address(["runs", this.run.run, "layer"], {n: String(depth)})}, number(depth)) : number(depth)), h("td", {}, number(size)), told && h("td", {class: "text"}, this.by[depth] || "here")));
     put(this.table, h("summary", {}, "Table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"), told && h("th", {scope: "col", class: "text"}, "expanded by"))), h("tbody", {}, rows))));
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"), told && h("th", {scope: "col", class: "text"}, "made by"))), h("tbody", {}, rows))));
   }
 
   #figures() {
