@@ -78,13 +78,12 @@ class Resources:
     core; with Redis, the number of worker processes to start for this run, by default 0. `memory` is in bytes, by
     default half of the free memory of the machine and of the control groups of this process. `chunk` is in
     configurations (see `Budget`). `farm` says which chunks are sent to workers: ``auto``, those that take longer to
-    work on than to send (`coordinator.session.farming`); ``always``, all; a number N, those of layers of N or more
-    configurations, smaller ones are made at once in this process; ``never``, none. After `deadline` seconds a chunk is
-    sent to a second worker as well. `audit` is the share of the workers' chunks, 0 to 1, that this process computes
-    again to compare. `hosts` is the number of hosts that keep the run, 0 for all live ones, -1 for none. By default all
-    live hosts take over at the first large layer at which they have at least twice as many threads together as this
-    process; until then threads make the layers. `copies` is the number of hosts that store each layer's part of a new
-    run, 1 or 2. `tuning` is set only by tests.
+    work on than to send (`coordinator.session.farming`); ``always``, all; ``never``, none; a number N, those of layers
+    of N or more configurations. After `deadline` seconds a chunk is sent to a second worker as well. `audit` is the
+    share of the workers' chunks, 0 to 1, that this process computes again to compare. `hosts` is the number of hosts
+    that keep the run, 0 for all live ones, -1 for none. By default all live hosts take over at the first large layer at
+    which they have at least twice as many threads together as this process; until then threads make the layers.
+    `copies` is the number of hosts that store each layer's part of a new run, 1 or 2. `tuning` is set only by tests.
 
     Raises `PuzzleError` for numbers out of range.
     """

@@ -185,7 +185,7 @@ class LocalExecutor(Executor, Threads, Protocol):
         self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
         threads: int,
     ) -> list[Future[None]]:  # fmt: skip
-        """Have some threads take items until there are none (`worker.exchange.pool.ThreadPool.draw`)."""
+        """Have some threads take items until all are taken (`worker.exchange.pool.ThreadPool.draw`)."""
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def test_a_configuration_that_a_farmed_chunk_omits_shows_in_the_sum_of_all_moves
 def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
     directed: bool, hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
 ) -> None:
-    """What follows from its answers is made again."""
+    """The layers that follow from its answers are made again."""
     puzzle = ("superpuzz", "-o", "columns=4") if directed else PANCAKES
     hakoiri("run", *puzzle)
     with open_run("last", data=hakoiri.data) as run:

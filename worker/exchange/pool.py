@@ -105,7 +105,7 @@ class ThreadPool:
         self, name: str, work: Callable[[_Item], _Made], items: Iterator[_Item], land: Callable[[_Made], None],
         threads: int,
     ) -> list[Future[None]]:  # fmt: skip
-        """Have some threads take items until there are none; `items` and `land`, which gets results, are thread-safe.
+        """Have some threads take items until all are taken; `items` and `land`, which gets results, are thread-safe.
 
         Return the end of each thread's work.
         """
