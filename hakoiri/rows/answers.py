@@ -70,9 +70,9 @@ def component_rows(run: "OpenRun", limit: int | None = None) -> list[dict[str, A
     """Return the components, largest first; those of a directed puzzle have no distances."""
     records = run.components(limit) if run.puzzle.undirected else run.weak_components(limit)
     rows = [component_row(record, run.puzzle) for record in records]
-    if run.store.manifest.plan.get("by") == "layers":
-        for row in rows:
-            row["layers"] = read_profile(run.store, row["component"])
+    for row in rows:
+        if (layers := read_profile(run.store, row["component"])) is not None:
+            row["layers"] = layers
     return rows
 
 

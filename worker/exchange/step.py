@@ -133,9 +133,8 @@ class RangeStep:
         """Yield the remaining pieces of ranges, until `is_due`; if `size` is given, of so many keys in any range."""
         each, sample = self._source.size / len(self._sample.keys), sort_keys(self._sample.keys.copy())
         step, numbers = max(1, int((size or self._range_size) / each)), range(len(self._exchange.bounds))
-        whole = size is None and not self._in_turn
         away = self._exchange.away
-        left = [self._left_of(number, sample, step, whole, size) for number in numbers if number not in away]
+        left = [self._left_of(number, sample, step, size) for number in numbers if number not in away]
         # Otherwise threads would wait for each other's bitmap.
         in_turn = self._in_turn and any(self._exchange.bitmaps)
         for piece in filter(None, chain.from_iterable(zip_longest(*left) if in_turn else left)):
@@ -144,19 +143,17 @@ class RangeStep:
             if is_due():
                 return
 
-    def _left_of(
-        self, number: int, sample: Keys, step: int, whole: bool, size: int | None
-    ) -> Iterator[tuple[int, Key, Key]]:  # fmt: skip
+    def _left_of(self, number: int, sample: Keys, step: int, size: int | None) -> Iterator[tuple[int, Key, Key]]:
         """Yield the remaining pieces of a range, `step` keys of a `sample` of the source in each.
 
-        If `whole`, a range with a bitmap is one piece. If a `size` is given, pieces are about even.
+        If a `size` is given, pieces are about even, else a range with a bitmap is one piece, unless all are in turn.
         """
         low, high = self._exchange.bounds[number]
         begin, mine = self.at.get(number, low), slice_between(sample, low, high)
         if size is not None:
             # A small rest takes nearly as long to send as a large piece.
             step = max(1, -(-len(mine) // max(1, round(len(mine) / step))))
-        one = whole and self._exchange.has_bitmap(number)
+        one = size is None and not self._in_turn and self._exchange.has_bitmap(number)
         cuts = [] if one else [cut for cut in ints(mine[step::step]) if begin < cut < high]
         if begin < high:
             yield from ((number, first, end) for first, end in pairwise([begin, *cuts, high]))
