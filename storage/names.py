@@ -50,6 +50,8 @@ MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"stat
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 #: The hosts that keep layers of the run, with the ranges of each.
 HOSTS_KEY = b"hosts"
+#: At a host: the ranges of all layers that it keeps (`HostRequest.own_digest`).
+OWN_RANGES_KEY = b"ranges"
 #: The last round of the layer under way that all hosts have stored.
 ROUND_KEY = b"round"
 #: With the number of a range: the component of each of its trees, while the components of a whole space are numbered.

@@ -43,7 +43,7 @@ TRUSTED = {
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {"puzzles.registry", "coordinator.runs.apart", "hakoiri.admission", "hakoiri.api", "hakoiri.cli.options"}
-MAY_LOAD |= {"worker.main", "worker.deriver"}
+MAY_LOAD |= {"worker.main"}
 #: Who may ask `hakoiri.admission` for that: commands that open a run, and services when they start.
 MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.cli.runs.verifying"}
 MAY_ADMIT |= {"hakoiri.cli.runs.collecting", "hakoiri.web.settings"}

@@ -52,7 +52,7 @@ def _arrays(chance: random.Random) -> None:
 
 def _answers(chance: random.Random) -> None:
     """Read the answer of a host about its part of a layer."""
-    fields = asdict(HostMerged(5, 1, "0" * 32, 300, 0, 700, 0.5, 0.9))
+    fields = asdict(HostMerged(5, 1, "0" * 32, 300, 0, 700, 0.5, 0.9, [2, 3]))
     if chance.random() < 0.5:
         fields[chance.choice(sorted(fields))] = chance.choice((None, -1, 2**63, 1.5, b"\xff", "x" * 99, [], {}, True))
     answer = as_array(fields)

@@ -16,6 +16,7 @@ import numpy as np
 
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
+from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import LABELS, block_key, number_key, split_block_key
 from hakoiri.worker.errors import PayloadError
@@ -60,13 +61,21 @@ class KeptBlocks:
 
     def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
         """At most so many blocks of a layer with their names, from the name `begin` on."""
+        with self._lock:
+            try:
+                return self._entries(begin, most)
+            except ElsewhereError:
+                # A host has left since it listed its blocks; others may have copies.
+                del self._indexes[split_block_key(begin)[0]]
+                return self._entries(begin, most)
+
+    def _entries(self, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
         index = self._index(begin)
         first = bisect_left(index.names, begin)
-        with self._lock:
-            in_turn = first > 0 and index.names[first - 1] in self._values
-            self._fetch(index, first, first + most, _AHEAD if in_turn else 0)
-            found = [(name, self._values[name]) for name in index.names[first : first + most]]
-            self._make_room()
+        in_turn = first > 0 and index.names[first - 1] in self._values
+        self._fetch(index, first, first + most, _AHEAD if in_turn else 0)
+        found = [(name, self._values[name]) for name in index.names[first : first + most]]
+        self._make_room()
         return found
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:

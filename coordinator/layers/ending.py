@@ -32,6 +32,7 @@ def search_to_end(session: Session, search: LayeredSearch, plan: ExplorePlan) ->
     finally:
         search.state = session.commit_staged(search.state)
         search.end()
+    search.require_older()
     _require_total(search)
     records = session.store.layer_records()
     _require_balance(search, [record.flow for record in records])

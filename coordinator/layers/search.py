@@ -74,6 +74,9 @@ class Older(Protocol):
     def add(self, depth: Depth, layer: Layer) -> None:
         """Add U(N), because it becomes older."""
 
+    def require_layers(self) -> None:
+        """Raise `DamagedError` unless these are the keys of the stored layers before U(N)."""
+
 
 class Previous:
     """U(N-1) alone: sufficient if the puzzle is undirected."""
@@ -86,6 +89,9 @@ class Previous:
 
     def add(self, depth: Depth, layer: Layer) -> None:
         self._layer = layer
+
+    def require_layers(self) -> None:
+        """Return: this is the stored layer itself."""
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:
@@ -164,6 +170,11 @@ class LayeredSearch:
     def total(self) -> int | None:
         """The number of configurations to find, if known."""
         return self.puzzle.total
+
+    def require_older(self) -> None:
+        """Raise `DamagedError` if nothing is left to find because the older layers had other keys than are stored."""
+        if not self.current.size:
+            self._older.require_layers()
 
     def outcome(self) -> SearchFigures:
         """Return the figures of the run after the search has ended."""

@@ -7,13 +7,11 @@ layer exactly what it claims to be. Successors come from the puzzle's reference 
 kernel that made the layers.
 
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
-Where hosts keep layers they make these again (`coordinator.layers.derive_kept`): each must be what the one before leads
-to, and all moves of an undirected space must balance.
+Layers that hosts keep are read from there and derived here: no host proves its own work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +24,6 @@ from hakoiri.puzzles.conformance.checks import disagreement_among
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.puzzles.keys.order import members
-from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.readers import Layer, StoredLayer
 from hakoiri.storage.layers.scratch import scratch_store
@@ -34,9 +31,6 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
 from hakoiri.worker.tasks import Array
-
-if TYPE_CHECKING:
-    from hakoiri.coordinator.layers.derive_kept import Remade
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64
@@ -58,59 +52,18 @@ class LayersVerifier(Check):
             if self.full and not self.puzzle.undirected:
                 scratch = stack.enter_context(scratch_store(self.store))
                 self._passed = PassedLayers(Session(scratch, self.context))
-            remade, sound = self._remade_by_hosts(), self.report.ok
-            left, flow = self._left_by_hosts(remade), sum(each.flow for each in remade)
-            for depth in self.each(left, "layers derived again"):
+            flow = 0
+            for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
-                    if remade and depth < remade[0].depth - 1:
+                    if self.full and self.puzzle.undirected:
                         flow += flow_of(self.puzzle, keys, Expansion(successors, counts.astype(np.uint16)))
                 self._look_back(depth)
                 if self._passed:
                     self._passed.add(depth, self._stored(depth))
-            if sound and self.report.ok:
-                self._report_remade(remade, flow)
+            if self.report.ok and SearchFigures.of(self.store.state).exhausted and flow % (1 << 64):
+                self.report.mistake("some moves are not reversed by another; set undirected = False")
         self._check_state()
-
-    def _remade_by_hosts(self) -> "list[Remade]":
-        """Return the layers that hosts have derived again; none if the run is not exhausted."""
-        if self.keepers is None or not self.full or not SearchFigures.of(self.store.state).exhausted:
-            return []
-        # Here, because rq takes a tenth of a second to import.
-        from hakoiri.coordinator.layers.derive_kept import Remade, layers_remade
-
-        remade = list[Remade]()
-        try:
-            for each in layers_remade(self.store, self.keepers, self.context):
-                remade.append(each)
-                self._successors_of(each.unlike)
-        except ElsewhereError:
-            if not self.keepers.range_map.copies:
-                raise
-            # A host has left since: the copies of its layers are read.
-            return []
-        return remade
-
-    def _left_by_hosts(self, remade: "Sequence[Remade]") -> list[Depth]:
-        """Return the layers to derive here: those at home, and those where hosts found a difference."""
-        wrong = {depth for each in remade if not each.same for depth in (each.depth - 1, each.depth)}
-        if not remade or (wrong and not self.puzzle.undirected):
-            return [*range(self._deepest + 1)]
-        first = remade[0].depth
-        for each in remade[1:]:
-            if each.depth - 1 not in wrong:
-                self.report.count("configurations", self.store.layer_record(each.depth - 1).size)
-                self.report.count("successors", each.successors)
-        return [depth for depth in range(self._deepest + 1) if depth < first or depth in wrong]
-
-    def _report_remade(self, remade: "Sequence[Remade]", flow: int) -> None:
-        """Report differences that hosts have found and that the layers themselves do not show."""
-        for each in remade:
-            if not each.same:
-                said = f"layer {each.depth}: its hosts derive other configurations from layer {each.depth - 1}"
-                self.report.fault(said)
-        if remade and self.puzzle.undirected and flow % (1 << 64):
-            self.report.mistake("some moves are not reversed by another; set undirected = False")
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
         if self.full:

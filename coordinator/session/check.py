@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class Report:
     state: State | None = None
     #: Whether something was left out that ``full`` checks.
     sampled: bool = False
+    #: The layers of which checksums and digests are as their hosts say, in words.
+    believed: str = ""
     #: Seed of the sample. IMPORTANT: random by default, else the maker of a run could hide faults outside the sample.
     seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
     _damaged: bool = False
@@ -92,16 +94,14 @@ class Report:
 class Check(Session):
     """A verification in progress. With `full` it checks everything instead of a sample; faults go into `report`.
 
-    `audited` holds all layers; the blocks of each are sound. `keepers` are the hosts that keep the run, if all live
-    (`coordinator.executors.keepers.Keepers`).
+    `audited` holds all layers; the blocks of each are sound.
     """
 
     def __init__(
-        self, store: RunStore, context: ComputeContext, full: bool, report: Report, audited: Mapping[Depth, Audited],
-        keepers: Any = None,
-    ) -> None:  # fmt: skip
+        self, store: RunStore, context: ComputeContext, full: bool, report: Report, audited: Mapping[Depth, Audited]
+    ) -> None:
         super().__init__(store, context)
-        self.full, self.report, self.audited, self.keepers = full, report, audited, keepers
+        self.full, self.report, self.audited = full, report, audited
 
     def check(self) -> None:
         """Report everything wrong with the run, whose layers are each sound. May raise `DamagedError`."""

@@ -7,6 +7,7 @@ joined by itself has numbers from its first place on, and only edges between the
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, key_at
 from hakoiri.storage.layers.digest import digest_text, lanes_in, sum_lanes
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
-from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, number_key
+from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY
 from hakoiri.storage.results.census import SLAB, read_numbers, stage_numbers
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
@@ -149,8 +150,10 @@ class HostedSpace:
             self._count(host, spilled=answer.spilled, waited=max(seconds.values()) - seconds[host])
         if self._session.puzzle.undirected and sum(answer.balance for answer in told.values()) % (1 << 64):
             report_wrong_moves(self._session)
-        if self._store.read(META, NUMBERS_KEY + number_key(0)) is None:
-            self._keepers.pool.insist("the exchange of moves between hosts", self._unite)
+        begun, known = {host: answer.beginning for host, answer in told.items()}, self._store.read(META, NUMBERS_KEY)
+        # IMPORTANT: components are numbered for the roots of these joinings: a restored host has others.
+        if known is None or self._store.read_record(META, NUMBERS_KEY, "record of joinings") != begun:
+            self._keepers.pool.insist("the exchange of moves between hosts", partial(self._unite, begun))
         hosts = self._keepers.range_map.hosts
         numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
         self._pass("host-number", "numbering components", lambda host: [numbers[host]])
@@ -185,8 +188,8 @@ class HostedSpace:
     def _fields(self) -> dict[str, Any]:
         return {"slabs": self._slabs, "round_seconds": self._session.context.tuning.checkpoint}
 
-    def _unite(self) -> None:
-        """Have hosts exchange the moves between them; commit the component of each root of each host."""
+    def _unite(self, begun: dict[str, str]) -> None:
+        """Have hosts exchange the moves between them; commit the component of each root of each joining in `begun`."""
         keepers, fields = self._keepers, self._fields() | {"attempt": self._keepers.next_attempt()}
         hosts = keepers.range_map.hosts
         answers = keepers.ask("host-hand", 0, dict.fromkeys(hosts, fields))
@@ -197,6 +200,8 @@ class HostedSpace:
         answers = keepers.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
         for host, arrays in answers.items():
             self._count(host, sent=handed[host].bytes, received=read_answer(HostPassed, arrays[0]).received)
+        self._store.erase(META, NUMBERS_KEY)
+        self._store.stage_record(META, NUMBERS_KEY, begun)
         union = self._union([self._edges(host, answers[host]) for host in hosts])
         for place, components in enumerate(union.numbered(ranks_of(union.sum_up()))):
             stage_numbers(self._store, place, components)

@@ -5,10 +5,13 @@ more than the next one. Hosts that have merged a short layer expand for the next
 """
 
 import math
+import secrets
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from hakoiri.coordinator.executors.hosts import goes_on
+import numpy as np
+
+from hakoiri.coordinator.executors.hosts import HostLostError, goes_on
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.coordinator.session.session import Session
@@ -27,10 +30,11 @@ AHEAD_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class LastRound:
-    """The last round of layer `depth` that all hosts have kept."""
+    """The last round of layer `depth` that all hosts have kept, of one `beginning` of that layer."""
 
     depth: Depth
     round: int
+    beginning: str = ""
 
 
 class _Ahead(NamedTuple):
@@ -51,6 +55,7 @@ class HostRounds:
         self._session, self._store, self._keepers = session, session.store, keepers
         #: The number of the attempt at a layer, and the rounds in which that layer has been expanded so far.
         self._attempt = self._round = 0
+        self._beginning = ""
         self._ahead: _Ahead | None = None
         #: The seconds that the slowest host took to merge the last layer; unknown at first.
         self._merged = math.inf
@@ -79,6 +84,11 @@ class HostRounds:
         self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
         merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
         self._merged = max(answer.seconds for answer in merged.values())
+        if fault := _lost_keys(told, merged):
+            # IMPORTANT: the loss may be in a round that is kept.
+            self._store.erase(META, ROUND_KEY)
+            self._session.commit(self._store.state)
+            raise HostLostError(fault)
         return merged
 
     def forget(self) -> None:
@@ -103,32 +113,35 @@ class HostRounds:
 
         The `first` attempt of a session says that it goes on.
         """
-        self._round = self.kept(depth)
-        if not self._round:
+        if (kept := self._kept(depth)) is None:
+            self._round, self._beginning = 0, new_beginning()
             return {}
+        self._round, self._beginning = kept.round, kept.beginning
         told = _told_by(self._ask("host-back", depth, {}))
         if lost := [host for host, answer in told.items() if answer.round != self._round]:
             self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
-            # IMPORTANT: before any host begins, or rounds of two beginnings could be taken for those of one.
-            self._store.erase(META, ROUND_KEY)
-            self._session.commit(self._store.state)
             # Who could go back takes messages of this attempt already.
             self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
+            self._beginning = new_beginning()
         elif first:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
         return told
 
     def kept(self, depth: Depth) -> int:
         """Return the last round of a layer that all hosts have kept, else 0."""
+        kept = self._kept(depth)
+        return kept.round if kept else 0
+
+    def _kept(self, depth: Depth) -> LastRound | None:
         if self._store.read(META, ROUND_KEY) is None:
-            return 0
+            return None
         kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
-        return kept.round if kept.depth == depth else 0
+        return kept if kept.depth == depth else None
 
     def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
         """Have all hosts keep the round, then record it."""
         self._ask("host-keep", depth, told)
-        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round)))
+        self._store.stage_record(META, ROUND_KEY, asdict(LastRound(depth, self._round, self._beginning)))
         found, state = sum(answer.size for answer in told.values()), self._store.state
         headline = f"layer {depth}: expanded {found:,} of {expanded:,}, {counted(self._round, 'rounds')}"
         self._session.tell(Progress(state.figures["configurations"], headline=headline, disk=state.stored_bytes))
@@ -140,12 +153,28 @@ class HostRounds:
         """Return the answers of all hosts to a request. It states how many messages each gets from those in `told`."""
         tuning, hosts = self._session.context.tuning, self._keepers.range_map.hosts
         common = {
-            "attempt": self._attempt, "round": self._round, "round_seconds": tuning.checkpoint,
-            "commit_seconds": tuning.range_commit, **more,
+            "attempt": self._attempt, "beginning": self._beginning, "round": self._round,
+            "round_seconds": tuning.checkpoint, "commit_seconds": tuning.range_commit, **more,
         }  # fmt: skip
         expected = {host: [told[other].sent[n] for other in hosts if told] for n, host in enumerate(hosts)}
         fields = {host: {**common, "expected": expected[host]} for host in hosts}
         return self._keepers.ask(task, depth, fields)
+
+
+def _lost_keys(told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> str:
+    """Return the first range whose host has not as many keys as others have sent, in words; else nothing."""
+    given, taken = (
+        np.array([getattr(answer, name) for answer in answers.values()]).sum(axis=0)
+        for answers, name in ((told, "given"), (merged, "taken"))
+    )
+    for lost in np.flatnonzero(given != taken).tolist():
+        return f"of {given[lost]:,} keys sent to range {lost} its host has {taken[lost]:,}"
+    return ""
+
+
+def new_beginning() -> str:
+    """Return a text that no other beginning has, also not of a coordinator whose data was restored."""
+    return secrets.token_hex(8)
 
 
 def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:

@@ -117,7 +117,13 @@ def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_row(report: "Report") -> dict[str, Any]:
     """Return the result of a verification."""
-    found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
+    found = {
+        "ok": report.ok,
+        "complete": report.complete,
+        "sampled": report.sampled,
+        "checked": report.checked,
+        "believed": report.believed,
+    }
     found |= {"seed": report.seed if report.sampled else None}
     faults = [worded(fault, report.hints) for fault in report.faults]
     return found | {"faults": faults, "cause": report.cause}

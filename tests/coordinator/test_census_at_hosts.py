@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -181,6 +182,30 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, hosts: NearHosts, monkey
         size = store.layer_record(0).size
     # Twice: to be joined, and to be measured. Four ranges are in flight; the sample is compared with the rules.
     assert sum(expanded) < 2 * size + (restarts * 4 + 1) * _SLAB + size // 2
+
+
+def test_components_are_numbered_for_the_joinings_that_hosts_have(tmp_path: Path, hosts: NearHosts) -> None:
+    """A host was restored to a moment before it joined its ranges: its trees may have other roots then."""
+    directory, saved = started(tmp_path, **_OPTIONS), tmp_path / "saved"
+
+    def stop(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-join" and not saved.exists():
+            [part] = tmp_path.glob("hosts/b/run-*")
+            shutil.copytree(part, saved)
+        if task == "host-number":
+            raise StopRun("interrupted", "enough")
+
+    hosts.then = stop
+    assert driven(directory) == "interrupted"
+    hosts.then = lambda *_: None
+    [part] = tmp_path.glob("hosts/b/run-*")
+    shutil.rmtree(part)
+    shutil.move(saved, part)
+    hosts.restart("b")
+    hosts.asked.clear()
+    assert driven(directory) == "complete"
+    assert hosts.asked["host-hand"] == len(NAMES)
+    assert_as_at_home(directory, hosts, _OPTIONS)
 
 
 @pytest.mark.parametrize("last", _TASKS[1:])

@@ -182,7 +182,7 @@ def test_older_keys_that_reach_further_than_asked_say_so(tmp_path: Path, monkeyp
         shares = shares_within(1, store.layout.bytes, 1, None, 9_000)
         closed = ClosedSet(store, record["covered"] - 1, shares, 1_000, lambda: None)
         assert closed.depth == record["covered"] > 1
-        assert sum(layer.size for layer in closed.layers()) == sum(size for _, size, _ in record["segments"])
+        assert sum(layer.size for layer in closed.layers()) == sum(size for _, size, *_ in record["segments"])
 
 
 @pytest.mark.parametrize("layout", ["u32", "u256"])

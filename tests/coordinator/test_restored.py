@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
-from tests.support.near_hosts import NearHosts, assert_as_a_plain_search, driven, resources_of
+from tests.support.near_hosts import NearHosts, always_even, assert_as_a_plain_search, driven, resources_of
 from tests.support.runs import Notes
 from tests.support.toy_runs import new_run
 
@@ -47,3 +48,22 @@ def test_layers_that_hosts_have_and_the_coordinator_lost_are_made_again(
             hosts.restart(name)
     assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
     assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_a_host_whose_ranges_have_moved_since_says_so(
+    directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator's data is a copy of when other hosts had these ranges."""
+    options = {"layout": "u64", "keys": "spread", "directed": directed, "size": "600"}
+    directory, saved = new_run(tmp_path, options), tmp_path / "saved"
+    resources = resources_of(monkeypatch, "u64")
+    assert driven(directory, resources, Notes(), 3).status == "interrupted"
+    shutil.copytree(directory, saved)
+    with monkeypatch.context() as patch:
+        always_even(patch)
+        assert driven(directory, resources, Notes(), 6).status == "interrupted"
+    shutil.rmtree(directory)
+    shutil.move(saved, directory)
+    with pytest.raises(WorkerError, match=r"it keeps other ranges of the run than the coordinator's record says"):
+        driven(directory, resources, Notes())

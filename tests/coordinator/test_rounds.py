@@ -1,10 +1,13 @@
 """Layers that hosts make in many rounds, everybody lost at every stage: those of a plain search."""
 
+import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +16,13 @@ from hakoiri.coordinator.executors.hosts import HostLostError
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import HOLDER_FILE, META, ROUND_KEY
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
 from hakoiri.worker.exchange.step import RangeStep
-from hakoiri.worker.hosts import part
+from hakoiri.worker.hosts import part, wire
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HostRequest
 from tests.support.near_hosts import (
@@ -197,18 +199,11 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
 ) -> None:  # fmt: skip
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes, resources = new_run(tmp_path, options), Notes(), resources_of(monkeypatch, layout)
-    kept = list[bytes | None]()
-
-    def see_what_is_kept(task: str, host: str, request: HostRequest) -> None:
-        if task == "host-expand" and not kept and any("cannot go back" in text for text in notes.texts):
-            shutil.copytree(directory, tmp_path / "then", ignore=shutil.ignore_patterns("lock.mdb", HOLDER_FILE))
-            with RunStore(tmp_path / "then") as store:
-                kept.append(store.read(META, ROUND_KEY))
 
     def strike(task: str, host: str, request: HostRequest) -> None:
         files = list(hosts.spill_files("b"))
         if task == "host-keep" and host == "c" and files:
-            hosts.then = see_what_is_kept
+            hosts.then = lambda *_: None
             if harm == "gone":
                 shutil.rmtree(files[0].parent)
                 hosts.restart("b")
@@ -225,8 +220,63 @@ def test_a_layer_whose_spill_files_are_lost_is_begun_anew(
     assert driven(directory, resources, notes).status == "complete"
     (text,) = [text for text in notes.texts if "cannot go back" in text]
     assert text.startswith("b cannot go back to its last round; layer ")
-    # The rounds of the first beginning were forgotten for good before any host began again.
-    assert kept == [None]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "yes")])
+def test_a_host_that_was_restored_to_a_round_of_an_earlier_beginning_says_so(
+    layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The layer and the number of the round are those that the coordinator has recorded."""
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    directory, notes, saved, marks = new_run(tmp_path, options), Notes(), tmp_path / "saved", list[int]()
+
+    def strike(task: str, host: str, request: HostRequest) -> None:
+        # All hosts have kept the first round.
+        files = [*hosts.spill_files("a")]
+        if (task, host, request.round) != ("host-expand", "a", 1) or not files:
+            return
+        [part] = tmp_path.glob("hosts/b/run-*")
+        marks.append(request.depth)
+        if len(marks) == 1:
+            shutil.copytree(part, saved)
+            shutil.rmtree(files[0].parent)
+            hosts.restart("a")
+        else:
+            hosts.then = lambda *_: None
+            shutil.rmtree(part)
+            shutil.move(saved, part)
+            hosts.restart("b")
+        raise HostLostError(f"{host} is lost")
+
+    hosts.then = strike
+    assert driven(directory, resources_of(monkeypatch, layout), notes).status == "complete"
+    assert marks[0] == marks[1]
+    depth = marks[0]
+    said = [text for text in notes.texts if "cannot go back" in text]
+    assert said == [f"{host} cannot go back to its last round; layer {depth} restarts" for host in ("a", "b")]
+    assert_as_a_plain_search(directory, options, hosts)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u64", "spread", "yes")])
+def test_keys_that_a_host_loses_are_missed(
+    layout: str, keys: str, directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message arrives without some of its blocks."""
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    directory, notes, lost = new_run(tmp_path, options), Notes(), list[int]()
+
+    def lose(unpacked: Callable[..., list[tuple[int, Coded]]]) -> Callable[..., list[tuple[int, Coded]]]:
+        def fewer(*arguments: Any) -> list[tuple[int, Coded]]:
+            found = unpacked(*arguments)
+            lost.append(len(found))
+            return found if len(lost) > 1 else found[1:]
+
+        return fewer
+
+    monkeypatch.setattr(wire, "_split_ranges", lose(wire._split_ranges))
+    assert driven(directory, resources_of(monkeypatch, layout, 60.0), notes).status == "complete"
+    assert any(re.search(r"of \d+ keys sent to range \d its host has \d+", text) for text in notes.texts)
     assert_as_a_plain_search(directory, options, hosts)
 
 

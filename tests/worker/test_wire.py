@@ -452,8 +452,8 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
 
 
 def test_answers_are_read_as_they_were_written() -> None:
-    expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900, True, 1)
-    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 8, 0.0, 0.5)):
+    expanded = HostExpanded(5, (1 << 64) - 1, 0.5, 2, [0, 3], 900, True, 1, [4, 0])
+    for answer in (expanded, HostMerged(5, 1, "0" * 32, 9, 7, 8, 0.0, 0.5, [0, 6])):
         assert read_answer(type(answer), as_array(asdict(answer))) == answer
 
 
@@ -462,13 +462,13 @@ def test_answers_are_read_as_they_were_written() -> None:
     [{"size": "5"}, {"size": None}, {"more": 1}, {"flow": "0x5"}, {"sent": 7}, {"bytes": True}, {"finished": 1}],
 )
 def test_what_is_no_answer_is_refused(changes: dict[str, object]) -> None:
-    answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900, False, 1))
+    answer = asdict(HostExpanded(5, 6, 0.5, 2, [0, 3], 900, False, 1, [4, 0]))
     with pytest.raises(PayloadError, match="the answer of a host is not readable"):
         read_answer(HostExpanded, as_array(answer | changes))
 
 
 def test_a_digest_that_is_none_is_refused() -> None:
-    merged = asdict(HostMerged(5, 1, "0" * 32, 9, 7, 8, 0.0, 0.5))
+    merged = asdict(HostMerged(5, 1, "0" * 32, 9, 7, 8, 0.0, 0.5, [0, 6]))
     for digest in ("x" * 32, "", "0" * 15):
         with pytest.raises(PayloadError, match="the answer of a host is not readable"):
             read_answer(HostMerged, as_array(merged | {"digest": digest}))

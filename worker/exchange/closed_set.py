@@ -5,15 +5,21 @@ Reading every old layer would cost layers x configurations. Instead, a segment i
 as that is less than twice as large, as in a log-structured merge tree. So there are about log2(N) segments, and each
 key is merged about log2(N) times. Segments are in memory while they fit their share of the budget. Then they go to the
 store's ``closed`` database, where they survive an interruption. A layer in no segment on disk is a segment itself.
+
+IMPORTANT: a key in a segment that is in no older layer would never be found, and the run would end too early. So each
+segment has a digest, and segments that do not add up to the older layers are dropped and made again from these.
 """
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import merge_sorted
+from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.digest import NOTHING, Lanes, add_lanes, lanes_in, lanes_of, sum_lanes
 from hakoiri.storage.layers.readers import HeldLayer, Layer, StoredLayer, all_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
@@ -25,11 +31,16 @@ _NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
 @dataclass(frozen=True)
 class _Segment:
-    """A segment on disk: its number in the database, its number of keys, the CRC-32 of the names of its blocks."""
+    """A segment on disk: its number in the database, its number of keys, the CRC-32 of the names of its blocks.
+
+    The lanes are those of the digest of its keys (`storage.layers.digest`).
+    """
 
     number: int
     size: int
     index: int
+    lane_0: int
+    lane_1: int
 
 
 class ClosedSet:
@@ -51,11 +62,17 @@ class ClosedSet:
         self._merged_at_once = merged_at_once
         self._held: list[Keys] = []
         known = self._store.read(META, CLOSED_KEY) is not None
-        fields = self._store.read_record(META, CLOSED_KEY, "record of older segments") if known else _NO_SEGMENTS
+        record = self._store.read_record(META, CLOSED_KEY, "record of older segments") if known else _NO_SEGMENTS
         #: The layers before this depth are in segments on disk.
-        self._covered: Depth = fields["covered"]
-        self._next: int = fields["next"]
-        self._segments = [_Segment(*segment) for segment in fields["segments"]]
+        self.depth = self._covered = Depth(record["covered"])
+        self._next: int = record["next"]
+        # Those of earlier versions have no digest.
+        whole = (segment for segment in record["segments"] if len(segment) == len(fields(_Segment)))
+        self._segments = [_Segment(*segment) for segment in whole]
+        # They may have layer `depth`, too, which the next one must not have either.
+        if self._covered > depth + 1 or not self._adds_up():
+            self._covered, self._segments = 0, []
+            self._store.stage_record(META, CLOSED_KEY, self._as_fields())
         self._sweep()
         for segment in self._segments:
             self._store.require_names(segment.number, segment.index, "a segment of older keys", CLOSED)
@@ -63,6 +80,15 @@ class ClosedSet:
         for older in range(self._covered, depth):
             self._store.require_whole(older)
             self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
+
+    def require_layers(self) -> None:
+        """Raise `DamagedError` unless these are the keys of the older layers; then they are made again next time."""
+        if not self._adds_up():
+            self._segments = []
+            self._store.stage_record(META, CLOSED_KEY, self._as_fields() | _NO_SEGMENTS)
+            self._store.commit(self._store.state)
+            run = self._store.directory.name
+            raise DamagedError(f"run {run}: its older keys are not those of its layers", Hint("resume", run))
 
     def layers(self) -> list[Layer]:
         stored: list[Layer] = [
@@ -96,33 +122,46 @@ class ClosedSet:
             size += segment.size
             sources.append(StoredLayer(self._store, segment.number, segment.size, CLOSED))
         number, self._next = self._next, self._next + 1
-        index = self._write(number, sources)
+        index, lanes = self._write(number, sources)
         for segment in doomed:
             self._store.erase(CLOSED, number_key(segment.number))
-        self._segments.append(_Segment(number, size, index))
+        self._segments.append(_Segment(number, size, index, *lanes))
         self._held, self._covered = [], depth + 1
         self._store.stage_record(META, CLOSED_KEY, self._as_fields())
         self._commit()
 
-    def _write(self, number: int, sources: list[Layer]) -> int:
-        """Merge `sources` into a segment on disk, a key range at a time; return the index of its blocks."""
+    def _write(self, number: int, sources: list[Layer]) -> tuple[int, Lanes]:
+        """Merge `sources` into a segment on disk, a key range at a time; return the index of its blocks, and lanes."""
         largest = max(sources, key=lambda layer: layer.size)
         total = sum(layer.size for layer in sources)
-        low = index = 0
+        low, done = 0, (0, NOTHING)
         share = max(1, self._merged_at_once * largest.size // total)
         for chunk in largest.chunks(0, share):
             high = key_at(chunk, -1) + 1
-            index = self._write_range(number, sources, low, high, index)
+            done = self._write_range(number, sources, low, high, *done)
             low = high
-        return self._write_range(number, sources, low, self._store.layout.greatest + 1, index)
+        return self._write_range(number, sources, low, self._store.layout.greatest + 1, *done)
 
-    def _write_range(self, number: int, sources: list[Layer], low: Key, high: Key, index: int) -> int:
+    def _write_range(
+        self, number: int, sources: list[Layer], low: Key, high: Key, index: int, lanes: Lanes
+    ) -> tuple[int, Lanes]:
         parts = [part for layer in sources for part in layer.between(low, high)]
         if parts:
-            _, index = self._store.stage_blocks(number, code_keys(number, merge_sorted(parts)), index, CLOSED)
+            keys = merge_sorted(parts)
+            lanes = add_lanes(lanes, lanes_of(keys))
+            _, index = self._store.stage_blocks(number, code_keys(number, keys), index, CLOSED)
         if self._store.staged_bytes > self._most_staged:
             self._commit()
-        return index
+        return index, lanes
+
+    def _adds_up(self) -> bool:
+        """Return whether these keys have the size and the digest of the layers before `depth`."""
+        records = [self._store.layer_record(depth) for depth in range(self.depth)]
+        size = sum(segment.size for segment in self._segments) + sum(map(len, self._held))
+        stored = ((segment.lane_0, segment.lane_1) for segment in self._segments)
+        found = sum_lanes([*stored, *map(lanes_of, self._held)])
+        expected = sum_lanes(lanes_in(record.digest) for record in records)
+        return (size, found) == (sum(record.size for record in records), expected)
 
     def _as_fields(self) -> dict[str, Any]:
         return {

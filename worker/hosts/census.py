@@ -160,7 +160,7 @@ class HostCensus:
             told = replace(
                 told, size=record.size, digest=record.digest, goals=record.goals, stored=record.stored_bytes,
                 moves=done.moves, balance=done.balance, spilled=self._joining.spill.stored_bytes,
-                done=record.size if finished else self._done,
+                done=record.size if finished else self._done, beginning=done.beginning,
             )  # fmt: skip
         return [as_array(asdict(replace(told, **figures)))]
 

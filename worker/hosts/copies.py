@@ -24,7 +24,7 @@ from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.creating import begin_books
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Manifest, State
-from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
+from hakoiri.storage.names import BLOCKS, LAYERS, META, OWN_RANGES_KEY, block_key, number_key, split_block_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
@@ -80,6 +80,8 @@ class Copies(RunStore):
         """
         if request.fresh:
             self._split(own, request)
+        # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
+        own.stage_record(META, OWN_RANGES_KEY, {"digest": ""})
         mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
         records, left = list[LayerRecord](), list[bytes]()
 
@@ -113,6 +115,7 @@ class Copies(RunStore):
             left += [name for name in here if range_of(name) not in copied]
             layer.stage()
             records.append(layer.record)
+        own.stage_record(META, OWN_RANGES_KEY, {"digest": request.own_digest})
         commit(request.depth)
         return np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64)
 

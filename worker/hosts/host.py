@@ -40,9 +40,6 @@ _MOST_NAME = 40
 _STEPS = ("host-take", "host-expand", "host-back", "host-list")
 #: Requests that change the stored layers of a finished run.
 _MOVES = ("host-take", "host-settle")
-#: Requests that use the rules of the puzzle; requests that derive layers, or may come meanwhile.
-_RULES = ("host-check", "host-derive")
-_DERIVES = ("host-derive", "host-compare", "host-index", "host-give", "host-find")
 
 
 class _NoGuard:
@@ -110,8 +107,6 @@ class Host:
                 part.look_within(self._base(request, puzzle, data_pool), request)
             if task in _MOVES:
                 self._forget(part)
-            if task not in _DERIVES:
-                part.end_rules()
             try:
                 return _answer(task, part, request, session, chunk, data_pool)
             except Exception:
@@ -144,7 +139,7 @@ class Host:
         part = self._parts.get(directory)
         if part is not None:
             larger = task in _STEPS and part.memory != request.memory
-            if larger or (task in _RULES and part.puzzle.parameters != puzzle.parameters):
+            if larger or (task == "host-check" and part.puzzle.parameters != puzzle.parameters):
                 self._close(directory)
                 part = None
         if part is None:
@@ -186,8 +181,6 @@ def _answer(
         "host-index": lambda: reading.index(part.stores, request),
         "host-give": lambda: reading.give(part.stores, request, chunk[-1]),
         "host-find": lambda: reading.find(part.stores, request, chunk[-1]),
-        "host-derive": lambda: part.derive(request, session),
-        "host-compare": lambda: part.compare(request, session),
         "host-check": lambda: part.check(request, session, chunk[1:]),
         "host-list": lambda: part.census(request).list_own(request),
         "host-join": lambda: part.census(request).join_own(request),

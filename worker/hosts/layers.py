@@ -55,14 +55,9 @@ class PartLayers:
         """Return the own keys that are expanded for layer `depth`."""
         return self.layer(depth - 1) if depth or self.within is None else self.within
 
-    def step_of(self, exchange: Exchange, depth: Depth, rules: Puzzle | None) -> RangeStep:
-        """Return the step that makes layer `depth` in the ranges of `exchange`, or makes it again by `rules`.
-
-        It expands a sample of its source to plan.
-        """
-        puzzle = rules or (self._puzzle if self.within is None else moves_within(self._puzzle, depth))
-        # The older keys of a directed puzzle are those of its last layer by now.
-        known = self._known(depth) if rules is None else self._before(depth)
+    def step_of(self, exchange: Exchange, depth: Depth) -> RangeStep:
+        """Return the step that makes layer `depth` in the ranges of `exchange`; it expands a sample to plan."""
+        puzzle, known = self._puzzle if self.within is None else moves_within(self._puzzle, depth), self._known(depth)
         source = self.source(depth)
         keys = source.sample() if source.size else self.store.layout.empty(0)
         wanted = min(SAMPLED, max(_LEAST_SAMPLED, source.size // _SAMPLED_OF))
@@ -77,6 +72,9 @@ class PartLayers:
 
     def finish(self, made: RoundMark, keys: list[Keys] | None) -> None:
         """Commit the own part of a layer, which is the last one then. Its `keys`, if given, stay in memory."""
+        if not made.size and self._older is not None:
+            # IMPORTANT: an empty layer may end the run.
+            self._older.require_layers()
         self.store.stage_layer(made.finished(0, None))
         self._held = {each: layer for each, layer in self._held.items() if each >= made.depth - 1}
         if keys is not None:
@@ -98,16 +96,11 @@ class PartLayers:
         if not depth:
             return []
         if self._puzzle.undirected:
-            return self._before(depth)
+            return [self.layer(each) for each in range(depth - 1, max(0, depth - 2) - 1, -1)]
         store = self.store
-        if self._older is None:
-            self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
         # After a lost attempt the older keys may already contain layer `depth` - 1.
+        if self._older is None or self._older.depth > depth:
+            self._older = ClosedSet(store, depth - 1, self.shares, MERGED_AT_ONCE, lambda: store.commit(store.state))
         for each in range(self._older.depth, depth - 1):
             self._older.add(each, self.layer(each))
         return [self.layer(depth - 1), *self._older.layers()]
-
-    def _before(self, depth: Depth) -> list[Layer]:
-        """Return the layers that share no key with layer `depth`, one by one, the one before it first."""
-        first = max(0, depth - 2) if self._puzzle.undirected else 0
-        return [self.layer(each) for each in range(depth - 1, first - 1, -1)]

@@ -16,18 +16,16 @@ from hakoiri.puzzles.keys.order import is_increasing, slice_between
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.digest import lanes_of
-from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, OWN_RANGES_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
-from hakoiri.worker.hosts.deriving import Rules
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
 from hakoiri.worker.hosts.reading import PartCheck
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
@@ -59,22 +57,16 @@ class RunPart:
             self._copies: Copies | None = None
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(directory, self.store.manifest, self._shares.staged_bytes))
-            if self.store.read_partial() is None:
-                # A verification that was killed leaves its spill files.
-                Spill(directory, self.store.layout, 0).clear()
             self._resources = opened.pop_all()
         self._layers = PartLayers(self.store, puzzle, threads, self._shares)
         self._step: HostStep | None = None
         self._transfer: Transfer | None = None
         self._check: PartCheck | None = None
         self._census: HostCensus | None = None
-        #: The reference rules by which layers are made again.
-        self._rules: Rules | None = None
 
     def close(self) -> None:
         """Close the store; what is committed stays."""
         self._abandon()
-        self.end_rules()
         self._resources.close()
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
@@ -86,6 +78,7 @@ class RunPart:
             self._copies.erase(BLOCKS)
             self._copies.finish()
         self._layers.forget_older()
+        self.store.stage_record(META, OWN_RANGES_KEY, {"digest": request.own_digest})
         self.store.commit(replace(self.store.state, depth=-1))
         mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
         copied = [request.cuts.bounds(n) for n in sorted(request.copied)]
@@ -105,13 +98,14 @@ class RunPart:
     def expand(self, request: HostRequest, session: str) -> list[Array]:
         """Expand own keys of the layer before `request.depth` for a round, and send what other hosts keep."""
         if not request.round:
+            self._require_ranges(request)
             self._drop_from(request.depth)
             if self.store.state.depth != request.depth - 1:
                 there = self.store.state.depth
                 raise TaskError(
                     f"it has layers of the run up to {there}, expected {request.depth - 1}; start a new run"
                 )
-            self._step = self._step_from(RoundMark(request.depth, b""), request, session)
+            self._step = self._step_from(_first_mark(request), request, session)
         return self._expand(request, session)
 
     def keep(self, request: HostRequest, session: str) -> list[Array]:
@@ -123,11 +117,12 @@ class RunPart:
         """Go back to the end of round `request.round`, another attempt; without it the answer names round 0."""
         self._abandon()
         self.store.discard_staged()
-        mark = kept_mark(self.store, request.depth, request.round)
+        self._require_ranges(request)
+        mark = kept_mark(self.store, request)
         with suppress(DamagedError):
             self._step = self._step_from(mark, request, session) if mark else None
         if self._step is None:
-            return [as_array(asdict(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0)))]
+            return [as_array(asdict(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0, [])))]
         return [as_array(asdict(self._step.told()))]
 
     def merge(self, request: HostRequest, session: str) -> list[Array]:
@@ -139,7 +134,7 @@ class RunPart:
         if not request.ahead:
             return [merged]
         following = replace(request, depth=request.depth + 1, round=0)
-        self._step = self._step_from(RoundMark(following.depth, b""), following, session)
+        self._step = self._step_from(_first_mark(following), following, session)
         return [merged, *self._expand(following, session)]
 
     def cut(self, request: HostRequest) -> list[Array]:
@@ -194,31 +189,6 @@ class RunPart:
             self._check = None
         return answer
 
-    def derive(self, request: HostRequest, session: str) -> list[Array]:
-        """Expand for a round as `expand` does, by the reference rules, and change no stored layer.
-
-        Return [`HostExpanded`, number of successors, `Rules.unlike`].
-        """
-        if not request.round:
-            self._abandon()
-            self._rules = self._rules or Rules(self.puzzle, request.manifest["puzzle"], self._threads.workers)
-            self._step = self._step_from(RoundMark(request.depth, b""), request, session, self._rules)
-            self._rules.begin()
-        told = self._expand(request, session)
-        if self._rules is None:
-            raise PayloadError("a request is not readable: nothing is derived for it")
-        return [*told, np.array([self._rules.found]), self._rules.unlike]
-
-    def compare(self, request: HostRequest, session: str) -> list[Array]:
-        """Merge what was derived, without storing it, and return its figures."""
-        step = self._asked(request, session)
-        figures = step.compare(request.expected)
-        step.close(clear=True)
-        self._step = None
-        if request.last:
-            self.end_rules()
-        return [as_array(asdict(figures))]
-
     @property
     def stores(self) -> list[RunStore]:
         """The store of the own ranges, and that of the copies, if there are any."""
@@ -227,6 +197,7 @@ class RunPart:
     def census(self, request: HostRequest) -> HostCensus:
         """The own ranges of a whole space."""
         if self._census is None:
+            self._require_ranges(request)
             self._census = HostCensus(self.store, self.puzzle, self._threads, self._shares, request)
         return self._census
 
@@ -250,6 +221,17 @@ class RunPart:
             self._copies = self._resources.enter_context(copies)
         return self._copies
 
+    def _require_ranges(self, request: HostRequest) -> None:
+        """Raise `TaskError` if the layers here have other ranges than the coordinator believes."""
+        if self.store.read(META, OWN_RANGES_KEY) is None:
+            # The part was made by an earlier version.
+            return
+        if self.store.read_record(META, OWN_RANGES_KEY, "record of its ranges")["digest"] != request.own_digest:
+            raise TaskError(
+                "it keeps other ranges of the run than the coordinator's record says; one of both was restored from an "
+                "older copy: restore the newer one"
+            )
+
     def _drop_from(self, depth: Depth) -> None:
         """Drop layer `depth` and those after it, and the work in progress."""
         self._abandon()
@@ -262,8 +244,7 @@ class RunPart:
             if self._copies is not None:
                 self._copies.erase(BLOCKS, number_key(each))
         if self.store.state.depth >= depth:
-            # IMPORTANT: or what is found again would be taken for known; durable with the drop, as reads see commits.
-            self._layers.forget_older()
+            # IMPORTANT: at once, for reads see commits: what is found again must not be taken for known.
             if self._copies is not None:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
@@ -290,8 +271,8 @@ class RunPart:
         step.expand(request.round_seconds)
         return [as_array(asdict(step.told()))]
 
-    def _step_from(self, mark: RoundMark, request: HostRequest, session: str, rules: Rules | None = None) -> HostStep:
-        return HostStep(self._layers, self._data_pool, request, session, mark, rules)
+    def _step_from(self, mark: RoundMark, request: HostRequest, session: str) -> HostStep:
+        return HostStep(self._layers, self._data_pool, request, session, mark)
 
     def _asked(self, request: HostRequest, session: str) -> HostStep:
         """Return the step that a request continues."""
@@ -301,12 +282,6 @@ class RunPart:
             raise PayloadError("the run that the goal distances belong to has moved")
         return self._step
 
-    def end_rules(self) -> None:
-        """End the processes that derive by the reference rules, if they run."""
-        if self._rules is not None:
-            self._rules.close()
-            self._rules = None
-
     def _abandon(self) -> None:
         for under_way in (self._step, self._transfer, self._census):
             if under_way is not None:
@@ -315,3 +290,8 @@ class RunPart:
             # Passes begin with nothing staged.
             self.store.discard_staged()
         self._step = self._transfer = self._check = self._census = None
+
+
+def _first_mark(request: HostRequest) -> RoundMark:
+    """Return the mark of a layer of which nothing is expanded yet."""
+    return RoundMark(request.depth, b"", beginning=request.beginning)

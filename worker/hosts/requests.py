@@ -1,5 +1,6 @@
 """Requests of a coordinator to hosts, and their answers: a msgpack map in an array, then arrays of keys."""
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
@@ -18,11 +19,11 @@ from hakoiri.worker.tasks import Array, Arrays
 _Answer = TypeVar("_Answer")
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
-#: layers; make one again by the reference rules, and say what it is; let go. For a whole space: list it, join it, hand
+#: layers; let go. For a whole space: list it, join it, hand
 #: what leads elsewhere to other hosts, answer the edges to their trees, number components, give their labels.
 HOST_TASKS = (
     "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-cut", "host-send", "host-receive",
-    "host-settle", "host-index", "host-give", "host-find", "host-check", "host-derive", "host-compare", "host-leave",
+    "host-settle", "host-index", "host-give", "host-find", "host-check", "host-leave",
     "host-list", "host-join", "host-hand", "host-edges", "host-number", "host-labels",
 )  # fmt: skip
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
@@ -42,10 +43,11 @@ class HostRequest:
     rounds in which it has been expanded before. A round takes about `round_seconds`, and what is merged is committed
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
-    in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. `last` says
-    that no other layer is made again by the rules. If it is `ahead`, a host that has merged the layer expands a round
-    for the next one in the same attempt. Layers of goal distances of a directed puzzle lie within the run of the
-    manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
+    in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. If it is
+    `ahead`, a host that has merged the layer expands a round for the next one in the same attempt. Layers of goal
+    distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges. Each range of a
+    whole space but the last has so many `slabs`. `beginning` is a random text, another one each time that a layer's
+    first round, or the joining of a space, is begun.
     """
 
     manifest: dict[str, Any]
@@ -68,11 +70,11 @@ class HostRequest:
     seed: int = 0
     sample: int = 0
     base: dict[str, Any] = field(default_factory=dict)
-    last: bool = False
     ahead: bool = False
     pieces: list[int] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
     slabs: int = 0
+    beginning: str = ""
 
     @cached_property
     def cuts(self) -> Partition:
@@ -83,6 +85,13 @@ class HostRequest:
     def mine(self) -> frozenset[int]:
         """The ranges of the host that is asked."""
         return frozenset(number for number, owner in enumerate(self.owners) if owner == self.me)
+
+    @cached_property
+    def own_digest(self) -> str:
+        """The digest of the keys that the receiver keeps, however they are cut into ranges."""
+        bounds = [self.cuts.bounds(number) for number in sorted(self.mine)]
+        ends = Counter(end for each in bounds for end in each)
+        return hashlib.sha256(repr(sorted(end for end, times in ends.items() if times == 1)).encode()).hexdigest()
 
     @cached_property
     def others_in_turn(self) -> list[int]:
@@ -140,9 +149,9 @@ class HostRequest:
 class HostExpanded:
     """The figures of a host after a round, for all rounds so far: `size` keys expanded in `seconds` by `threads`.
 
-    `sent` counts its messages to each host in this attempt; `bytes` are those of all messages; `flow` is that of all
-    moves. `finished` is true if all its keys are expanded. `round` is the number of rounds, or 0 if the host cannot go
-    back to the requested one. `within` is the digest of its part of the base run.
+    `sent` counts its messages to each host in this attempt; `bytes` are those of all messages, and `given` the keys in
+    them by range. `flow` is that of all moves. `finished` is true if all its keys are expanded. `round` is the number
+    of rounds, or 0 if the host cannot go back to the requested one. `within` is the digest of its part of the base run.
     """
 
     size: int
@@ -153,6 +162,7 @@ class HostExpanded:
     bytes: int
     finished: bool
     round: int
+    given: list[int]
     within: str = ""
 
     def __post_init__(self) -> None:
@@ -183,7 +193,8 @@ class HostPassed:
     `done` of its configurations are, by `threads`, for `seconds` of this request. Once all are listed `size`, `digest`,
     `goals` and `stored` bytes are those of the part. `moves` and `balance` are sums over its moves so far
     (`worker.graphs.forests.balance`). A `stray` move leads to no configuration. `sent` counts its messages to each
-    host, of `bytes` in all; `received` the bytes of those of others, and `spilled` those of its files.
+    host, of `bytes` in all; `received` the bytes of those of others, and `spilled` those of its files. `beginning` is
+    that of its joining.
     """
 
     finished: bool
@@ -201,6 +212,7 @@ class HostPassed:
     bytes: int = 0
     received: int = 0
     spilled: int = 0
+    beginning: str = ""
 
     def __post_init__(self) -> None:
         if self.digest and digest_text(lanes_in(self.digest)) != self.digest:
@@ -212,8 +224,8 @@ class HostMerged:
     """The figures of a host's committed part of a layer.
 
     `spilled` counts bytes of spill files, `received` bytes of messages. Merging took `seconds`, of which the host
-    `waited` some for messages. `sizes` has the size of each own range, in order; it is empty if an earlier attempt
-    merged some.
+    `waited` some for messages. `taken` counts the keys in messages by range. `sizes` has the size of each own range, in
+    order; it is empty if an earlier attempt merged some.
     """
 
     size: int
@@ -224,6 +236,7 @@ class HostMerged:
     received: int
     waited: float
     seconds: float
+    taken: list[int]
     sizes: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -12,16 +12,17 @@ may be the one before a host's own last: so two marks are kept, and going back c
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hakoiri.puzzles.contract import Puzzle
+import numpy as np
+
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.commits import CommitThread
-from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.exchange import Exchange
@@ -32,7 +33,7 @@ from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.layers.flow import total_flow
-from hakoiri.worker.layers.ranges import MergedRange
+from hakoiri.worker.layers.ranges import MergedRange, Put
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 if TYPE_CHECKING:
@@ -48,33 +49,56 @@ PARTS = 4
 class RoundMark(Partial):
     """The progress of the layer after `round` rounds, which took `seconds`, and bytes `sent` and `received`.
 
-    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal.
+    Marks of another `beginning` are of no use: a host may have been restored to one of an earlier attempt.
+
+    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` and
+    `taken` count by range the keys in messages to others, and from others.
     """
 
     round: int = 0
+    beginning: str = ""
     seconds: float = 0.0
     sent: int = 0
     received: int = 0
     begun: dict[str, str] = field(default_factory=dict)
+    given: list[int] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
 
 
-def kept_mark(store: RunStore, depth: Depth, number: int) -> RoundMark | None:
-    """Return the mark of a round of layer `depth`; ``None`` if it was not kept."""
+def kept_mark(store: RunStore, request: HostRequest) -> RoundMark | None:
+    """Return the mark of the round of a request; ``None`` if it was not kept."""
+    wanted = request.depth, request.round, request.beginning
     marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {}).get("marks", [])]
-    return next((mark for mark in marks if mark and (mark.depth, mark.round) == (depth, number)), None)
+    return next((mark for mark in marks if mark and (mark.depth, mark.round, mark.beginning) == wanted), None)
+
+
+class _KeyCounts:
+    """The `counts` of keys in blocks by range, from `known` ones on."""
+
+    def __init__(self, known: list[int], ranges: int) -> None:
+        self.counts, self._lock = np.array(known or [0] * ranges), Lock()
+
+    def counting(self, put: Put) -> Put:
+        """Return `put` with its keys counted. Thread-safe."""
+        counts, lock = self.counts, self._lock
+
+        def counted(number: int, coded: Coded) -> None:
+            put(number, coded)
+            with lock:
+                counts[number] += coded.counts.sum()
+
+        return counted
 
 
 class HostStep:
     """The making of the own part of layer `request.depth`, from `mark` on, in one attempt of one session.
 
-    With `rules` it is made again by them, and compared instead of merged.
     Raises `DamagedError` where the spill files are not as the mark says.
     """
 
     def __init__(
-        self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, session: str, mark: RoundMark,
-        rules: Puzzle | None = None,
-    ) -> None:  # fmt: skip
+        self, part: "PartLayers", data_pool: DataRedisPool, request: HostRequest, session: str, mark: RoundMark
+    ) -> None:
         self._part, self._store, self._request, self._session, self.mark = part, part.store, request, session, mark
         self._kept: tuple[RoundMark, ...] = (mark,) if mark.round else ()
         self._spill = Spill(part.store.directory, part.store.layout, request.depth)
@@ -84,8 +108,10 @@ class HostStep:
         owner_of, compresses = request.owners.__getitem__, part.link.compresses
         self._outbox = Outbox(mail.send, owner_of, len(request.hosts), request.me, compresses)
         most, away = part.shares.bucket_bytes // 2, dict.fromkeys(request.others_in_turn)
-        exchange = Exchange(request.cuts, request.depth, self._spill, most, away, self._outbox.put)
-        self._ranges, self._mine = part.step_of(exchange, request.depth, rules), mine
+        given = self._given = _KeyCounts(mark.given, request.cuts.ranges)
+        taken = self._taken = _KeyCounts(mark.taken, request.cuts.ranges)
+        exchange = Exchange(request.cuts, request.depth, self._spill, most, away, given.counting(self._outbox.put))
+        self._ranges, self._mine = part.step_of(exchange, request.depth), mine
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
         self._all = part.source(request.depth).size
         if self._all:
@@ -98,7 +124,7 @@ class HostStep:
                 )
             exchange.put(number, coded)
 
-        self._inbox, self._waited = Inbox(mail.receive, put, part.store.layout), 0.0
+        self._inbox, self._waited = Inbox(mail.receive, taken.counting(put), part.store.layout), 0.0
         self._before = mark.received
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
@@ -123,8 +149,8 @@ class HostStep:
         self._part.link = self._part.link.after(ended - began, ended - expanded, busy, sent, self._part.shares.workers)
         begun = {str(number): hex(key) for number, key in self._ranges.at.items()}
         self.mark = replace(
-            self.mark, round=self.mark.round + 1, begun=begun, seconds=took,
-            sent=self.mark.sent + sent,
+            self.mark, round=self.mark.round + 1, begun=begun, seconds=took, sent=self.mark.sent + sent,
+            given=self._given.counts.tolist(),
         )  # fmt: skip
 
     def _expand_part(self, until: float, seconds: float) -> None:
@@ -145,7 +171,8 @@ class HostStep:
         mark = self.mark
         return HostExpanded(
             mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
-            mark.expanded == self._all, mark.round, "" if self._part.within is None else self._part.within.digest,
+            mark.expanded == self._all, mark.round, mark.given,
+            "" if self._part.within is None else self._part.within.digest,
         )  # fmt: skip
 
     def keep(self, expected: list[int]) -> None:
@@ -153,7 +180,9 @@ class HostStep:
         self._await(expected)
         self._ranges.spill()
         self._spill.sync()
-        self.mark = replace(self.mark, spilled=self._spill.files, received=self._received)
+        self.mark = replace(
+            self.mark, spilled=self._spill.files, received=self._received, taken=self._taken.counts.tolist()
+        )
         self._stage(*self._kept[-1:], self.mark)
         self._store.commit(self._store.state)
 
@@ -184,18 +213,10 @@ class HostStep:
         record = self.mark.finished(0, None)
         made = record.size, record.goals, record.digest, record.stored_bytes
         took = monotonic() - began
-        told = HostMerged(*made, spilled, self._received, self._waited, took, [] if first else sizes)
+        told = HostMerged(
+            *made, spilled, self._received, self._waited, took, self._taken.counts.tolist(), [] if first else sizes
+        )
         return told, held.pieces
-
-    def compare(self, expected: list[int]) -> HostMerged:
-        """Return the figures of the layer as it would be merged."""
-        began = monotonic()
-        self._await(expected)
-        for pieces in self._ranges.merge(0, lambda: False):
-            for piece in pieces:
-                self.mark = self.mark.plus(piece.summary, 0, 0)
-        made, took = self.mark.finished(0, None), monotonic() - began
-        return HostMerged(made.size, made.goals, made.digest, 0, 0, self._received, self._waited, took)
 
     def close(self, clear: bool = False) -> None:
         """Take and send no messages any more; `clear` the spill files, too."""

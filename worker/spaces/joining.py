@@ -9,9 +9,11 @@ of its first configuration on, so that each has a number of its own however many
 moves than those of a chunk for each thread. Passes commit along the way: a kill costs seconds.
 """
 
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -54,7 +56,7 @@ class JoinProgress:
     A range has `range_slabs` slabs, the last one of the space perhaps fewer; `trees` has the number of trees of each
     own range, `numbered` the own ranges that are, both counted from 0 on. `roots` is 0 until these trees are joined,
     then how many are left of them. `moves` and `balance` are sums over the ranges with trees
-    (`worker.graphs.forests.balance`).
+    (`worker.graphs.forests.balance`). `beginning` is a random text, another one for each joining.
     """
 
     range_slabs: int
@@ -63,6 +65,7 @@ class JoinProgress:
     moves: int = 0
     balance: int = 0
     roots: int = 0
+    beginning: str = field(default_factory=partial(secrets.token_hex, 8))
     spilled: SpillFiles = field(default_factory=SpillFiles)
 
     @classmethod

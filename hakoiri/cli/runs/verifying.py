@@ -90,6 +90,8 @@ def _outcome(report: "Report") -> str:
     said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
     if report.sampled:
         said += f" (a sample, --seed {report.seed}; --full checks all)"
+    if report.believed:
+        said += f"; {report.believed}: collect the run first, or --full"
     if not report.ok or report.complete or report.state is None:
         return said
     how = "has failed" if report.state.status == "failed" else "is not complete"
