@@ -13,6 +13,9 @@ StopRun is not an error: it ends the search on request.
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.storage.ledger.manifest import Status
 
+#: The value of figures about goals where the puzzle has none.
+NO_GOAL = "no goal is set"
+
 
 class RunError(HakoiriError):
     """The base class of the errors below."""

@@ -60,10 +60,8 @@ class LunarLockout(Puzzle):
         square, named = [len(row) for row in text.split("/")] == [SIDE] * SIDE, "ABCDEF"[: self.robots]
         if not square or sorted(set(board) - {"."}) != list(named) or len(named) != SIDE * SIDE - board.count("."):
             raise ConfigurationError(f"expected {SIDE} rows of {SIDE} cells with each of the robots {named}")
-        key = pack([board.index(robot) for robot in named])
-        if self.render(key) != text:
-            raise ConfigurationError(f"the robots other than A have letters in reading order, as in {self.render(key)}")
-        return key
+        # Hakoiri refuses a text that `render` would write otherwise, as with other robots than A not in reading order.
+        return pack([board.index(robot) for robot in named])
 
 
 def pack(cells):

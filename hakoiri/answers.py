@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
 from hakoiri.coordinator.executors.opening import open_context, redis_of_hosts
 from hakoiri.coordinator.goals.distances import GoalDistances
 from hakoiri.coordinator.graphs.building import build_graph
@@ -176,6 +176,12 @@ class Answers:
         resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
         puzzle = puzzle or self.puzzle
         return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())
+
+    def require_goal(self) -> None:
+        """Raise `UnanswerableError` if the puzzle has no goal."""
+        if not self.puzzle.has_goal:
+            hint = Hint("give", "goal", "CONF")
+            raise UnanswerableError(f"{NO_GOAL} for run {self.name}; run the puzzle again", hint)
 
     def _require_memory_for_all(self) -> None:
         """Raise `OverBudgetError` if all configurations do not fit the memory: twice, with depths and order."""

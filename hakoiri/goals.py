@@ -153,6 +153,7 @@ class GoalAnswers(ComponentAnswers):
 
     def require_goals(self) -> None:
         """Raise `UnanswerableError` if the run is not finished, or has no goal."""
+        self.require_goal()
         self._require_complete("the distances to its goals are")
         if not any(record.goals for record in self.layer_records()):
             hint = Hint("give", "goal", "CONF")

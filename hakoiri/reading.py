@@ -1,10 +1,11 @@
 """Reads configurations and texts that a user gives, or the files that they name."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
-from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
@@ -34,6 +35,19 @@ def read_text(text: str) -> str:
     if _is_file(text):
         return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
     return _no_file(text)
+
+
+def parse_options(texts: Iterable[str]) -> dict[str, str]:
+    """Return ``["metric=unit"]`` as a mapping."""
+    options: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise PuzzleError(f"option {text!r} is malformed; expected NAME=VALUE, such as metric=straight")
+        if name in options:
+            raise PuzzleError(f"option {name}= is given twice, as {options[name]} and {value}")
+        options[name] = value
+    return options
 
 
 def _no_file(text: str) -> str:

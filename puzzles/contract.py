@@ -5,6 +5,7 @@ All else has a default, or makes more questions answerable (`render`, `parse_tex
 (`expand`).
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -37,6 +38,11 @@ Orbits = NDArray[np.int64]
 Matching = Callable[[Keys], Mask]
 #: The most keys in a block of `Numbered.configurations`.
 _BLOCK = 1 << 20
+
+
+def _words(text: str) -> list[str]:
+    """Return the numbers and other marks of a text in their usual spelling."""
+    return [f"{int(word)}" if word.isdecimal() else word for word in re.findall(r"\d+|[^\s\d,]", text.casefold())]
 
 
 class Expansion(NamedTuple):
@@ -120,6 +126,11 @@ class Puzzle(ABC):
         return type(self).expand is not Puzzle.expand
 
     @property
+    def has_goal(self) -> bool:
+        """Return whether a goal is set."""
+        return type(self).is_goal is not Puzzle.is_goal
+
+    @property
     def start(self) -> Key:
         """The configuration that a search starts from."""
         return self._start
@@ -157,6 +168,9 @@ class Puzzle(ABC):
         """Return the goal in words: that of the user as its text; empty if the puzzle does not describe its own."""
         return self.parameters.get("goal") or self.goal_summary
 
+    def remark_on(self, text: str) -> None:  # noqa: B027  (most texts have one meaning)
+        """Remark on a goal or configuration that its user may have meant otherwise (`puzzles.errors.remark`)."""
+
     def match(self, pattern: str) -> Matching | None:
         """Return a function that matches configurations whose text is like `pattern`, in which ``?`` is anything.
 
@@ -187,6 +201,13 @@ class Puzzle(ABC):
     def parse_text(self, text: str) -> Key:
         """The key of a text; `ConfigurationError` names the row or piece that is wrong. By default only 0x... keys."""
         raise ConfigurationError(f"{text!r} is not a configuration of {self.name}; expected a key as 0x...")
+
+    def same_text(self, text: str, written: str) -> bool:
+        """Return whether `text` is another spelling of what `render` has `written`; else a user puzzle refuses it.
+
+        By default they may differ in case, blanks, commas and leading zeros.
+        """
+        return _words(text) == _words(written)
 
     def render(self, key: Key) -> str:
         """The canonical text of a key, rows joined by ``/``. By default the key itself."""

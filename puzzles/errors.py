@@ -3,6 +3,7 @@
 HakoiriError
 ├── PuzzleError (ValueError)          a wrong puzzle name or option, or a puzzle that breaks its contract
 │   └── ConfigurationError            a text or key that is no configuration: says which row or piece
+│       └── MisreadError              a text that a user puzzle takes for another one
 ├── StorageError                      storage.errors: locks, damage, full disk, versions
 ├── WorkerError                       worker.errors: Redis, tasks that failed
 └── RunError                          coordinator.errors: unknown or ambiguous runs, questions a run cannot answer
@@ -87,6 +88,10 @@ class PuzzleError(HakoiriError, ValueError):
 
 class ConfigurationError(PuzzleError):
     """A text or a key is not a configuration of the puzzle."""
+
+
+class MisreadError(ConfigurationError):
+    """A puzzle of a user took a text for that of another configuration."""
 
 
 class KernelMissingError(BaseException):

@@ -48,6 +48,8 @@ class _Chosen(Puzzle):
             said = str(error) if "?" in text else str(error).replace("?", "*")
             raise PuzzleError(f"{self.name} option goal={text}: {said}", *error.hints) from None
 
+    has_goal = True
+
     def is_goal(self, keys: Keys) -> Mask:
         return self._holds(keys)
 

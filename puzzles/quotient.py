@@ -38,6 +38,10 @@ class MergedMirrors(Quotient):
     def usual_start(self) -> Key:
         return self.representative(self.base.usual_start())
 
+    @property
+    def has_goal(self) -> bool:
+        return self.base.has_goal
+
     def is_goal(self, keys: Keys) -> Mask:
         return self.base.is_goal(keys)
 
@@ -64,6 +68,9 @@ class MergedMirrors(Quotient):
 
     def render(self, key: Key) -> str:
         return self.base.render(key)
+
+    def remark_on(self, text: str) -> None:
+        self.base.remark_on(text)
 
     def goal_text(self) -> str:
         return self.base.goal_text()

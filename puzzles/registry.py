@@ -65,16 +65,18 @@ class PuzzleSpec:
     start: str | None = None
     merge_mirrors: bool = False
     digest: str = ""
+    #: Nobody has just typed the goal, so nothing is remarked on it.
+    quiet: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "quiet"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "PuzzleSpec":
         """The inverse of `as_dict`; ``TypeError`` or ``KeyError`` for other fields."""
         return cls(
             fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]),
-            fields.get("digest", ""),
+            fields.get("digest", ""), True,
         )  # fmt: skip
 
     def build(self) -> "Puzzle":
@@ -85,6 +87,8 @@ class PuzzleSpec:
 
             kind = with_goal(kind)
         puzzle = kind(self.options, self.start)
+        if not self.quiet and (goal := self.options.get("goal", "").strip()):
+            puzzle.remark_on(goal)
         if not self.merge_mirrors:
             return puzzle
         if not puzzle.has_mirrors:

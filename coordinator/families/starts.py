@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import NO_GOAL, UnanswerableError
 from hakoiri.coordinator.session.check import Check
 from hakoiri.coordinator.session.job import Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
@@ -14,7 +14,7 @@ from hakoiri.coordinator.session.rows import RowsJob, fit_threads
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.capabilities import Family, Placements
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, counted, remarks, require_within
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, counted, remark, remarks, require_within
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
@@ -115,13 +115,17 @@ class StudyStarts(RowsJob):
         kind = puzzle_class(spec.name, spec.digest)
         if issubclass(kind, Placements):
             raise UnanswerableError(f"{spec.name} is a tree, so it has no moves to search by")
-        with remarks():  # A puzzle would remark on an option again for each start.
+        with remarks() as notes:  # A puzzle would remark on an option again for each start.
             found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
+            # As it is pinned: the text of a collection means a goal, too.
+            first = replace(spec, start=found[0][1]).build().start_text()
+        for note in dict.fromkeys(notes):
+            remark(note)
         options = dict(spec.options)
         # A goal means other pieces for each board.
         goal = options.pop("goal", "") if issubclass(kind, Family) else ""
         plan = {"listed": [*map(list, found)], "goal": goal, "cap": cap, "starts_version": _VERSION}
-        return Request(replace(spec, options=options, start=found[0][1]), plan, {})
+        return Request(replace(spec, options=options, start=first), plan, {})
 
     @classmethod
     def validate(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
@@ -206,14 +210,20 @@ class StudyStarts(RowsJob):
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         capped = sum(not row["exhausted"] for row in summary["rows"])
-        own = {"starts": summary["starts"], "with a way to the goal": summary["solvable"], "capped": capped or None}
+        has_goal = self.puzzle.has_goal or any(goal for *_, goal in self.plan.listed)
+        solvable = summary["solvable"] if has_goal else NO_GOAL
+        own = {"starts": summary["starts"], "with a way to the goal": solvable, "capped": capped or None}
         return own | {"configurations": summary["configurations"]}
 
     def tables(self) -> list[Table]:
         rows = list(self._told())
-        shown = ["number", "name", "start", "moves", "configurations", "depth", "hardest_moves", "searched"]
-        for row in rows:
+        shown = ["number", "name", "start", "goal", "moves", "configurations", "depth", "hardest_moves", "searched"]
+        for number, row in enumerate(rows):
             row["searched"] = "all" if row["exhausted"] else "up to the cap"
+            if row["goal"] and number < _SHOWN:
+                row["goal"] = puzzle_from(self.puzzle, row["start"], row["goal"]).goal_text()
+        if not any(row["goal"] for row in rows):
+            shown.remove("goal")
         if not any(row["name"] for row in rows):
             shown.remove("name")
         if all(row["exhausted"] for row in rows):

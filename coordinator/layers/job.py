@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.errors import NO_GOAL, ContradictionError
 from hakoiri.coordinator.layers.best_play import best_play
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.repair import repair_layers
@@ -78,7 +78,8 @@ class Explore(Job):
         return {
             "configurations": summary["configurations"],
             "depth": summary["depth"],
-            "nearest goal": "none" if goal is None else counted(goal, "moves"),
+            "goal": self.puzzle.goal_text() or None,
+            "nearest goal": counted(goal, "moves") if goal is not None else "none" if self.puzzle.has_goal else NO_GOAL,
             "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
             "best score": summary.get("score"),
             "in moves": summary.get("moves"),

@@ -5,8 +5,9 @@ import re
 import resource
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, TextIO
 
@@ -92,6 +93,13 @@ class _ShortHelp:
         return params
 
 
+def _process_once(option: Any, process: Callable[[Any, Any], None], value: Any, state: Any) -> None:
+    """Process an option with a value; one that is not repeatable is given once, or its first value would be lost."""
+    if option.action == "store" and option.dest in state.opts:
+        raise typer.BadParameter(f"{option.obj.opts[0]} is given twice")
+    process(value, state)
+
+
 class Command(_ShortHelp, TyperCommand):
     """A command; output of a user's puzzle does not mix with its results."""
 
@@ -107,8 +115,10 @@ class Command(_ShortHelp, TyperCommand):
             return super().invoke(ctx)
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return a parser that reads a minus and a digit as a configuration, as of burnt pancakes, not an option."""
+        """Return a parser that refuses repeated options, and reads -1 as a text (of burnt pancakes), not an option."""
         parser = super().make_parser(ctx)
+        for given in {*parser._short_opt.values(), *parser._long_opt.values()}:
+            given.process = partial(_process_once, given, given.process)  # type: ignore[method-assign]
         read_options = parser._process_opts
 
         def read(arg: str, state: Any) -> None:

@@ -15,7 +15,7 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.families import classics
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
-from hakoiri.reading import read_board
+from hakoiri.reading import parse_options, read_board
 
 _MOST_HOSTS = 1_024
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -109,19 +109,6 @@ def parse_farm(text: str) -> str | int:
     return int(text)
 
 
-def parse_options(texts: list[str]) -> dict[str, str]:
-    """Return ``["metric=unit"]`` as a mapping."""
-    options: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not name:
-            raise PuzzleError(f"-o {text} is malformed; expected NAME=VALUE, e.g. -o metric=straight")
-        if name in options:
-            raise PuzzleError(f"-o {name}= is given twice, as {options[name]} and {value}")
-        options[name] = value
-    return options
-
-
 def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = None) -> PuzzleSpec:
     """Return the puzzle named by the user, with its options; the file of a user puzzle is executed."""
     return with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
@@ -145,7 +132,8 @@ def _with_classic(spec: PuzzleSpec) -> PuzzleSpec:
     classic = classics.CLASSICS.get(spec.start or "")
     if classic is None or classic.puzzle != spec.name:
         return spec
-    return replace(spec, start=classic.start, options={**classic.options, **spec.options})
+    quiet = "goal" not in spec.options
+    return replace(spec, start=classic.start, options={**classic.options, **spec.options}, quiet=quiet)
 
 
 def redis_url(given: str | None) -> str | None:

@@ -26,6 +26,7 @@ def probe_row(puzzle: Puzzle, resources: Resources, data: Path) -> dict[str, Any
         "configurations": found.configurations,
         "exhausted": found.exhausted,
         "depth": found.depth,
+        "goal": puzzle.goal_text() if puzzle.has_goal else None,
         "goal_depth": found.goal_depth,
         "expected": found.expected,
         "memory": resources.budget().memory,

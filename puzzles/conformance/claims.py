@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from itertools import islice, pairwise
+from string import ascii_letters, digits
 
 from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.conformance.checks import describe_key
 from hakoiri.puzzles.conformance.pool import Pool, RefusedError, check_line
 from hakoiri.puzzles.conformance.rules import key_of
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import ConfigurationError, MisreadError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.keys.splitmix import random_words
 
@@ -83,6 +84,19 @@ def check_refusals(pool: Pool) -> None:
             f"{key ^ 1 << next(chance) % puzzle.layout.bits:#x}",
         ):
             _check_taken(puzzle, altered)
+        for at in (one, other):
+            for marks in (digits, ascii_letters):
+                if text[at] in marks:
+                    _check_read(puzzle, f"{text[:at]}{marks[next(chance) % len(marks)]}{text[at + 1 :]}")
+
+
+def _check_read(puzzle: Puzzle, text: str) -> None:
+    try:
+        puzzle.parse(text)
+    except MisreadError as error:
+        raise RefusedError(str(error)) from None
+    except ConfigurationError:
+        return
 
 
 def _check_taken(puzzle: Puzzle, text: str) -> None:

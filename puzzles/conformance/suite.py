@@ -41,7 +41,7 @@ _CLAIMED: dict[str, Callable[[Puzzle], object]] = {
     "undirected": lambda puzzle: puzzle.undirected,
     "texts": lambda puzzle: _has_own(puzzle, "render"),
     "listing": lambda puzzle: _has_own(puzzle, "configurations"),
-    "goals": lambda puzzle: _has_own(puzzle, "is_goal"),
+    "goals": lambda puzzle: puzzle.has_goal,
     "mirrors": lambda puzzle: puzzle.has_mirrors,
     "orbits": lambda puzzle: puzzle.orbits(puzzle.keys([puzzle.start])) is not None,
     "symmetry maps": lambda puzzle: puzzle.symmetry_maps(),

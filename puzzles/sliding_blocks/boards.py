@@ -1,6 +1,7 @@
 """Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell, ``#`` for a wall.
 
-A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones.
+A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones; in
+one with ``.`` both marks are letters.
 Rows joined by ``|`` have runs, such as ``2A3.|5.`` (`puzzles.keys.run_length`).
 
 Pieces have the letters of the start as it was typed. On input any letter may name any piece; equal letters are one
@@ -16,7 +17,7 @@ from hakoiri.puzzles.keys.run_length import expand_runs
 EMPTY = "."
 WALL = "#"
 ANYTHING = "*"
-#: In a board of one line: as `EMPTY` is there, too, and a wall.
+#: In a board of one line without `EMPTY`: an empty cell, and a wall.
 OPEN, BLOCKED = "o", "x"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -89,7 +90,11 @@ def _unfolded(text: str) -> str:
                 f"{text!r} may be one row or have runs; join rows by '|' if numbers repeat marks, else leave out digits"
             )
         return expand_runs(text)
-    side, text = _SQUARES[len(text)], text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
+    side = _SQUARES[len(text)]
+    if EMPTY not in text:
+        text = text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
+    elif text.count(BLOCKED) == 1:
+        raise ConfigurationError(f"{BLOCKED!r} is a piece in a board that has '{EMPTY}'; write '{WALL}' for a wall")
     return "/".join(text[begin : begin + side] for begin in range(0, len(text), side))
 
 

@@ -34,7 +34,7 @@ from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     mirror_keys,
 )
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
-from hakoiri.puzzles.sliding_blocks.wishes import Wishes, goal_board
+from hakoiri.puzzles.sliding_blocks.wishes import Wishes, goal_board, remark_on_letters
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")
@@ -80,6 +80,9 @@ class Klotski(Blocks):
         """The usual goal, or the one that the user has chosen (`puzzles.goals`)."""
         chosen = self.parameters.get("goal")
         return _USUAL_GOAL if chosen is None else goal_board(self.pieces, chosen.replace("?", ANYTHING))
+
+    def remark_on(self, text: str) -> None:
+        remark_on_letters(self.pieces, text, distinguishes=False)
 
     def is_goal(self, keys: Keys) -> Mask:
         """The daughter stands in the middle of the two bottom rows."""

@@ -17,6 +17,7 @@ from hakoiri.puzzles.sliding_blocks.sequences import number_of, sequence_of
 from hakoiri.puzzles.sliding_blocks.shapes import (
     COLUMN,
     DIRECTIONS,
+    ROW,
     Axes,
     Corner,
     Shape,
@@ -91,6 +92,8 @@ class PieceSet:
             for corner, cells in kind.places.items()
         }  # fmt: skip
         self.standing = {(piece.kind, min(cells)): piece for piece, cells in self._cells.items()}
+        #: The pieces of the board by their letters.
+        self.first = self.lettered([self.place(cells, letter) for letter, cells in board.pieces.items()])
         #: The piece one step on in each of the directions; ``None`` where the board ends, a wall is, or its axis not.
         self._steps = {
             piece: [self._moved(piece, direction) for direction in range(len(DIRECTIONS))] for piece in self._cells
@@ -183,9 +186,9 @@ class PieceSet:
         """Return whether two pieces are of one kind, and the axis lets one reach the other's place."""
         return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
 
-    def able(self, wish: PlacedPiece, pieces: Iterable[PlacedPiece]) -> str:
-        """Return the letters of those of all pieces that may get to a place, as far as their axis lets them."""
-        return "".join(letter for letter, piece in self.lettered(pieces).items() if self.on_one_line(piece, wish))
+    def able(self, wish: PlacedPiece) -> str:
+        """Return the letters of the pieces that may get from the start to a place, as far as their axis lets them."""
+        return "".join(letter for letter, piece in self.first.items() if self.on_one_line(piece, wish))
 
     def slides(self, piece: PlacedPiece, free: Cells, longest: int) -> list[PlacedPiece]:
         """Return the places of `piece` after up to `longest` steps in one direction; `free` cells include its own."""
@@ -292,16 +295,18 @@ class Blocks(Puzzle):
         return [self.pieces.text(board) for board in self._followed(path)]
 
     def goal_text(self) -> str:
-        """The letters of each piece of the goal and its place; if they are many, the goal as a board."""
+        """Return the letters of each piece of the goal and its place; if they are many, the goal as a board."""
         aims = self._aims
         if len(aims) > _MOST_SAID:
             return self.parameters["goal"]
         said = []
         for wish, letters in aims.items():
             row, column = wish.corner
-            named = f"{'any of ' if len(letters) > 1 else ''}{' '.join(letters)}"
-            shape = shape_name(self.pieces.kinds[wish.kind].shape)
-            said.append(f"{named} ({shape}) at row {row + 1} column {column + 1}")
+            named, kind = f"{'any of ' if len(letters) > 1 else ''}{' '.join(letters)}", self.pieces.kinds[wish.kind]
+            if kind.axis == ROW and column + extent_of(kind.shape)[1] == self.pieces.columns:
+                said.append(f"{named} at the right edge of row {row + 1}")
+            else:
+                said.append(f"{named} ({shape_name(kind.shape)}) at row {row + 1} column {column + 1}")
         return ", ".join(said)
 
     def pictures(self, path: list[Key]) -> list[Picture]:
@@ -327,9 +332,8 @@ class Blocks(Puzzle):
     @cached_property
     def _aims(self) -> dict[PlacedPiece, str]:
         """Return the places in the goal, and the letters of the pieces that may get there."""
-        standing = self.unpack(self.start)
         wishes = sorted(wish for wish in self.wishes if wish.kind != self.pieces.blank)
-        return {wish: self.pieces.able(wish, standing) for wish in wishes}
+        return {wish: self.pieces.able(wish) for wish in wishes}
 
     def _followed(self, path: list[Key]) -> list[Lettered]:
         """The boards of a path; each piece keeps the letter that it has on the first one."""

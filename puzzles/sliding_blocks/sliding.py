@@ -35,6 +35,7 @@ from hakoiri.puzzles.sliding_blocks.wishes import (
     exit_of,
     parse_distinct,
     parse_goal,
+    remark_on_letters,
     render_distinct,
     render_goal,
 )
@@ -59,8 +60,9 @@ class Sliding(Blocks, Dealt, Family):
     only, as the cars of Rush Hour, and others as ever. ``A:row,BC:column`` binds those that are named, which keep their
     letters, too: pieces of one shape and axis are the same.
 
-    A square board of 5 to 8 rows may be one line, row after row, ``o`` or ``.`` for an empty cell and ``x`` for a wall.
-    Where pieces are bound and no goal is given, the goal of such a board is its car A at the right end of its row.
+    A square board of 5 to 8 rows may be one line, row after row, with ``.`` for an empty cell, or without one ``o`` for
+    an empty cell and ``x`` for a wall. Where pieces are bound and no goal is given, the goal of such a board is its car
+    X at the right edge of its row. Without a car X in a row it is the car A, if that lies in the middle row.
     """
 
     name = "sliding"
@@ -107,7 +109,7 @@ class Sliding(Blocks, Dealt, Family):
         try:
             yield
         except PuzzleError as error:
-            raise PuzzleError(f"{self.name} option {option}={text}: {error}") from None
+            raise PuzzleError(f"{self.name} option {option}={text}: {error}", *error.hints) from None
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
         """Return the letters of the distinct pieces; drop the option from the parameters if it names no piece."""
@@ -128,7 +130,7 @@ class Sliding(Blocks, Dealt, Family):
         return axes
 
     def _goal(self, board: ParsedBoard, one_line: bool) -> Wishes:
-        """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car A."""
+        """Return the goal, pinned as a board; by default, for a one-line board of Rush Hour, the exit of its car."""
         text, wishes = self.parameters["goal"].strip(), Wishes()
         if not text and "axis" in self.parameters and one_line:
             text = exit_of(board, self.pieces)
@@ -161,10 +163,17 @@ class Sliding(Blocks, Dealt, Family):
     def usual_start(self) -> Key:
         raise _needs_a_board("none is given")
 
+    def remark_on(self, text: str) -> None:
+        remark_on_letters(self.pieces, text, distinguishes=True)
+
+    @property
+    def has_goal(self) -> bool:
+        return bool(self.parameters["goal"])
+
     def is_goal(self, keys: Keys) -> Mask:
         """Return whether everything in the goal is in place; never without a goal."""
         found = np.zeros(len(keys), dtype=np.bool_)
-        if self.parameters["goal"]:
+        if self.has_goal:
             sliding_kernels.find_goals(keys, self._wanted, len(self.wishes), self._tables, found)
         return found
 

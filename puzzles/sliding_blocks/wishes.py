@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, remark
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, remark
 from hakoiri.puzzles.pictures.blocks import Lettered
 from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
 from hakoiri.puzzles.sliding_blocks.pieces import PieceSet, PlacedPiece
@@ -11,8 +11,8 @@ from hakoiri.puzzles.sliding_blocks.shapes import ROW
 
 #: Every piece is distinct.
 ALL = "all"
-#: The piece that counts in a board of one line.
-_CAR = "A"
+#: The piece that leaves a board of one line: the first of these that lies in a row; `_FIRST_CAR` only in the exit row.
+_CARS, _FIRST_CAR = "XxA", "A"
 #: Pieces and blanks that must be in their places; empty without a goal.
 Wishes = frozenset[PlacedPiece]
 _AT = re.compile(r"(.)@(\d+),(\d+)")
@@ -47,7 +47,7 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
     wish = PlacedPiece(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
     if wish.corner not in pieces.kinds[wish.kind].places:
         raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
-    rivals = pieces.able(wish, [pieces.place(cells, other) for other, cells in start.pieces.items()])
+    rivals = pieces.able(wish)
     if letter not in rivals:
         raise PuzzleError(f"piece {letter} cannot leave its {pieces.kinds[wish.kind].axis} to get there")
     if len(rivals) > 1:
@@ -57,13 +57,39 @@ def _goal_piece(pieces: PieceSet, start: ParsedBoard, text: str) -> Wishes:
 
 
 def exit_of(start: ParsedBoard, pieces: PieceSet) -> str:
-    """The usual goal of a board of one line: the car A at the right end of its row; empty without such a car."""
-    if _CAR not in start.pieces:
-        return ""
-    car = pieces.place(start.pieces[_CAR], _CAR)
-    kind = pieces.kinds[car.kind]
-    last = max(corner for corner in kind.places if corner[0] == car.corner[0])
-    return f"{_CAR}@{last[0] + 1},{last[1] + 1}" if kind.axis == ROW else ""
+    """Return the usual goal of a board of one line: its car at the right end of its row.
+
+    Raises `PuzzleError` if no car is known to be the one that leaves.
+    """
+    cars = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
+    cars = {letter: car for letter, car in cars.items() if pieces.kinds[car.kind].axis == ROW}
+    exits = {
+        letter: max(corner for corner in pieces.kinds[car.kind].places if corner[0] == car.corner[0])
+        for letter, car in cars.items()
+    }
+    at = {letter: f"{letter}@{row + 1},{column + 1}" for letter, (row, column) in exits.items()}
+    for letter in _CARS:
+        if letter in cars and (letter != _FIRST_CAR or cars[letter].corner[0] == (pieces.rows - 1) // 2):
+            return at[letter]
+    raise PuzzleError("which piece must leave?", Hint("give", "goal", next(iter(at.values()), "PIECE@ROW,COLUMN")))
+
+
+def remark_on_letters(pieces: PieceSet, text: str, distinguishes: bool) -> None:
+    """Warn of letters of the start that mean other pieces of their shape on a board.
+
+    On a whole board pieces of a shape are known by their order; where `ANYTHING` is, each may be any of them.
+    """
+    if "@" in text or text.strip().lower().startswith("0x"):
+        return
+    board = parse_board(text.replace("?", ANYTHING), with_anything=True)
+    places = {letter: pieces.place(cells, letter) for letter, cells in board.pieces.items()}
+    there = {} if board.anything else {piece: letter for letter, piece in pieces.lettered(places.values()).items()}
+    able = {letter: pieces.able(place) for letter, place in places.items() if letter in pieces.first}
+    means = {letter: there.get(places[letter], others) for letter, others in able.items() if len(others) > 1}
+    if loose := {letter: others for letter, others in means.items() if others != letter}:
+        said = ", ".join(f"{letter} means {' or '.join(others)}" for letter, others in loose.items())
+        how = f"; to tell them apart add distinct={','.join(sorted(loose))}" if distinguishes else ""
+        remark(f"{text}: pieces of one shape are the same, so {said}{how}")
 
 
 def goal_board(pieces: PieceSet, text: str) -> Wishes:

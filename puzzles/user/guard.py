@@ -16,7 +16,7 @@ import numpy as np
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.conformance.checks import check_expansion, describe_key, error_line, kind_of, too_many
 from hakoiri.puzzles.contract import Expansion, Orbits, Puzzle
-from hakoiri.puzzles.errors import NO_FAULT, ConfigurationError, PuzzleError
+from hakoiri.puzzles.errors import NO_FAULT, ConfigurationError, MisreadError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
 from hakoiri.puzzles.pictures.shapes import Part, Picture, Shape
 from hakoiri.puzzles.scored import Scored
@@ -29,7 +29,7 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     chosen = {name: method for name, method in _IF_OVERRIDDEN.items() if getattr(plain, name) is not _BASE[name]}
     chosen |= {name: _named(name) for kind, names in _ABLE.items() if issubclass(plain, kind) for name in names}
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
-    own = {"has_kernel": plain.expand is not Puzzle.expand}
+    own = {"has_kernel": plain.expand is not Puzzle.expand, "has_goal": plain.is_goal is not Puzzle.is_goal}
     made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about | own)
     return made
 
@@ -195,7 +195,13 @@ def _parse_text(self: _Guard, text: str) -> Key:
     except BaseException as error:
         said = error_line(error, self.guarded_file)
         raise ConfigurationError(f"{text!r} is not a configuration of {self.name}: {said}") from error
-    return self._checked_key(key, f"parse_text of {text!r} returned")
+    key = self._checked_key(key, f"parse_text of {text!r} returned")
+    if (written := self.render(key)) != f"{key:#x}" and not self.same_text(text, written):
+        raise MisreadError(
+            f"{text!r} is not a configuration of {self.name}: parse_text takes it for {written!r}; if both are right, "
+            "override same_text"
+        )
+    return key
 
 
 def _configurations(self: _Guard) -> Iterator[Keys]:

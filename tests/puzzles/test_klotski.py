@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.quotient import MergedMirrors
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -124,7 +124,8 @@ def test_start() -> None:
     assert puzzle.render(puzzle.start) == START
     assert Klotski(start="BAAC/BAAC/DEEF/DGHF/I..J").render(Klotski(start=START).start) == "BAAC/BAAC/DEEF/DGHF/I..J"
     assert Klotski().goal_text() == "B (2x2) at row 4 column 2"
-    chosen = PuzzleSpec("klotski", {"goal": "****/****/****/****/.**E"}).build()
+    with pytest.warns(PuzzleWarning, match="E means G or H or I or J"):
+        chosen = PuzzleSpec("klotski", {"goal": "****/****/****/****/.**E"}).build()
     assert chosen.goal_text() == "any of G H I J (1x1) at row 5 column 4"
 
 

@@ -67,7 +67,7 @@ def test_defaults_are_shown(command: str, option: str, default: str) -> None:
         ("run kloski", "(did you mean klotski?)"),
         ("run klotski -o metrik=unit", "(did you mean metric?)"),
         ("run klotski -o metric=finga", "(did you mean finger?)"),
-        ("run klotski -o metric=unit -o metric=finger", "-o metric= is given twice, as unit and finger"),
+        ("run klotski -o metric=unit -o metric=finger", "option metric= is given twice, as unit and finger"),
         ("run sokoban", "there is no puzzle 'sokoban'; known puzzles"),
     ],
 )

@@ -14,13 +14,12 @@ from hakoiri.cli.options import (
     PuzzleOptions,
     QueueOption,
     parse_count,
-    parse_options,
     parse_sizes,
     puzzle_argument,
     spec_of,
 )
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.reading import read_text
+from hakoiri.reading import parse_options, read_text
 from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from hakoiri.cli.driving import start_run
 from hakoiri.cli.groups import Work
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.reading import parse_options
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import print_json
 
@@ -58,7 +59,7 @@ def sliding(
     if not bounds or (bounds[3] and int(bounds[3]) < int(bounds[1])):
         raise PuzzleError(f"--moves {moves} is malformed; expected a number or range such as 25, 25.. or 25..30")
     most = {} if bounds[2] and not bounds[3] else {"most": int(bounds[3] or bounds[1])}
-    spec = PuzzleSpec("sliding", shared.parse_options(options or []))
+    spec = PuzzleSpec("sliding", parse_options(options or []))
     asked = GenerateBoards.parse_request(
         spec, size=size, pieces=pieces, empty=empty, goal=goal, least=int(bounds[1]), **most, unique=unique,
         no_idle=no_idle, each=each, cap=cap, seed=seed, hunt=hunt, boards=boards, seconds=time,

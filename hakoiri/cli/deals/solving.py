@@ -90,8 +90,7 @@ def solve(
         _print_rows(rows, show, shorten)
     if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
         _tell_unsettled(open_deals, len(rows), most)
-        if plain:
-            raise typer.Exit(1)
+        raise typer.Exit(1)
 
 
 @command_line("deal superpuzz -o columns=5 --seed 7 --count 3")

@@ -129,10 +129,14 @@ def delete(
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """Return a row for people: the labels of `run`, units, and no empty values."""
+    from hakoiri.coordinator.errors import NO_GOAL
+
     goal, moving, away = row["goal_depth"], found.status in _MOVING, row.pop("away") or ()
+    parameters = row.get("parameters", {})
     row |= {
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
-        "goal_depth": None if goal is None else counted(goal, "moves"),
+        "parameters": {name: value for name, value in parameters.items() if value},
+        "goal_depth": counted(goal, "moves") if goal is not None else NO_GOAL if parameters.get("goal") == "" else None,
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),

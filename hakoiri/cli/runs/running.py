@@ -7,8 +7,8 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.reading import read_board
+from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.reading import parse_options, read_board
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Request
@@ -94,6 +94,7 @@ def run(
 
 def _print_needs(spec: "PuzzleSpec", search: LayersHere) -> None:
     """Print what a short search from the start finds, and what a run for all of it takes."""
+    from hakoiri.coordinator.errors import NO_GOAL
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.render.progress import clock
     from hakoiri.render.tables import facts, print_json, stdout
@@ -104,13 +105,14 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere) -> None:
         print_json(row)
         return
     known, goal = row["expected"] is not None, row["goal_depth"]
+    none = NO_GOAL if row["goal"] is None else "none" if row["exhausted"] else f"none within {row['depth']} moves"
     free = f"{_size(row['free'])} are free"
     told = {
         "puzzle": row["puzzle"],
         "start": row["start"],
         "configurations": row["expected"] if known else f"more than {row['configurations']:,}, how many is not known",
-        "nearest goal": ("none" if row["exhausted"] else f"none within {row['depth']} moves")
-        if goal is None else f"{goal} moves",
+        "goal": row["goal"] or None,
+        "nearest goal": none if goal is None else counted(goal, "moves"),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,
@@ -155,5 +157,5 @@ def resume(
     if puzzle is not None:
         require_puzzle(manifest, shared.own_spec(puzzle))
     admit(directory)
-    require_same(manifest, shared.parse_options(options or []), None if start is None else read_board(start))
+    require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)

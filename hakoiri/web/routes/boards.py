@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.registry import puzzle_class
+from hakoiri.reading import parse_options
 from hakoiri.render.pictures.svg import svg
 from hakoiri.rows.pictures import configuration_row
 from hakoiri.web.asking import built, named_puzzle
@@ -27,7 +27,7 @@ def board(
     o: _Options = None,
 ) -> Response:
     """Each piece has its letter in `data-piece`."""
-    options = _options(o)
+    options = parse_options(o or [])
     spec = named_puzzle(request, puzzle, options)
     if puzzle_class(spec.name, spec.digest).start_is_board:
         spec = named_puzzle(request, puzzle, options, conf)
@@ -45,16 +45,5 @@ def start(
     o: _Options = None,
 ) -> dict[str, Any]:
     """Errors in the start or the options are those of `POST /api/runs`."""
-    rules = built(named_puzzle(request, puzzle, _options(o), conf))
+    rules = built(named_puzzle(request, puzzle, parse_options(o or []), conf))
     return configuration_row(rules, rules.start)
-
-
-def _options(texts: list[str] | None) -> dict[str, str]:
-    return dict(_option(text) for text in texts or [])
-
-
-def _option(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise PuzzleError(f"option {text!r} is malformed; expected NAME=VALUE")
-    return name, value

@@ -17,6 +17,7 @@ from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
 from hakoiri.coordinator.session.job import Request as Asked
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.errors import remarks
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.errors import GoneError
@@ -92,13 +93,20 @@ def make(
     wanted: NewRun,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> dict[str, Any]:
-    """The same `Idempotency-Key` again gives the same run, also after a restart."""
+    """The same `Idempotency-Key` again gives the same run, also after a restart.
+
+    `notes` are what the puzzle remarks on the options.
+    """
     limits: dict[str, Any] = {}
+    notes: list[str] = []
 
     def plan() -> Manifest:
-        asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
+        with remarks() as found:
+            asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
+            manifest = plan_run(opened.data, asked.spec, wanted.kind, asked.plan, Resources(), wanted.name)
         limits.update(asked.limits)
-        return plan_run(opened.data, asked.spec, wanted.kind, asked.plan, Resources(), wanted.name)
+        notes.extend(dict.fromkeys(found))
+        return manifest
 
     def made(manifest: Manifest) -> Path:
         opened.release(opened.data / manifest.run)
@@ -109,7 +117,7 @@ def make(
     else:
         directory = made_once(opened.data, idempotency_key, wanted.model_dump(), plan, made)
     response.headers["Location"] = f"/api/runs/{directory.name}"
-    return _row(opened, directory.name)
+    return _row(opened, directory.name) | {"notes": notes}
 
 
 def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:

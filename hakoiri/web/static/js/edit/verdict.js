@@ -27,7 +27,7 @@ export class Verdict {
       }
       if (mine !== this.wanted) continue;
       this.found = found;
-      put(this.element, ...(found ? worded(found, mine) : []));
+      put(this.element, ...(found ? worded(found) : []));
       told(wrong);
     }
     this.busy = false;
@@ -39,19 +39,19 @@ export class Verdict {
   }
 }
 
-function worded(found, {puzzle, options}) {
-  const goalless = puzzle === "sliding" && !options.goal && found.goal_depth === null;
+function worded(found) {
   const reached = found.exhausted ? `${counted(found.configurations, "configuration")}, the farthest ${counted(found.depth, "move")} away`
     : found.expected ? `${counted(found.expected, "configuration")}` : `more than ${number(found.configurations)} configurations`;
   return [
-    h("p", {}, h("strong", {}, solution(found, goalless)), ` · ${reached}`),
+    h("p", {}, h("strong", {}, solution(found)), ` · ${reached}`),
+    found.goal && h("p", {class: "muted small"}, `Goal: ${found.goal}`),
     ...found.notes.map(note => h("p", {class: "muted small"}, note)),
     !found.exhausted && h("p", {class: found.fits === false ? "reason" : "muted"}, needs(found)),
   ];
 }
 
-function solution(found, goalless) {
-  if (goalless) return "No goal yet";
+function solution(found) {
+  if (found.goal === null) return "No goal yet";
   if (found.goal_depth === 0) return "The start is a goal";
   if (found.goal_depth !== null) return `Solvable in ${counted(found.goal_depth, "move")}`;
   return found.exhausted ? "No goal can be reached" : `No goal within ${counted(found.depth, "move")}; a run looks further`;
