@@ -3,8 +3,7 @@
 WorkerError (HakoiriError)
 ├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
 ├── RedisRefusedError (PermissionError)      wrong or missing password, or a command it does not allow
-├── PayloadError (ValueError)                bytes from Redis that are not what a task takes or gives
-│   └── DataRedisLostError                       a data Redis does not answer
+├── PayloadError (ValueError)                bytes from Redis that are damaged, or lost with a data Redis
 └── TaskError                                a task raised: a mistake in a puzzle, or too little memory
 """
 
@@ -32,10 +31,6 @@ class RedisRefusedError(WorkerError, PermissionError):
 
 class PayloadError(WorkerError, ValueError):
     """A payload is damaged, or was not made by Hakoiri."""
-
-
-class DataRedisLostError(PayloadError):
-    """A data Redis is unknown or does not answer: its contents must be computed again."""
 
 
 class TaskError(WorkerError):

@@ -25,12 +25,13 @@ from hakoiri.worker.hosts.host import STORE, THREADS, Host
 from hakoiri.worker.transport.connection import (
     connect,
     forget_draining,
+    is_away,
     require_own_names,
     start_heartbeat,
     worker_name,
 )
 from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, OwnDataRedis
-from hakoiri.worker.transport.names import HOSTS, witness_name
+from hakoiri.worker.transport.names import HOSTS
 from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
@@ -45,12 +46,13 @@ def main() -> None:
     """Work until asked to stop, waiting while Redis is away; end with the supervisor. Exits the process on errors."""
     try:
         _work()
-    except (*_AWAY, redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError) as error:
+    except (redis.RedisError, HakoiriError, ValueError) as error:
+        lost = isinstance(error, redis.RedisError) and is_away(error)
+        if not (lost or isinstance(error, (*_AWAY, redis.OutOfMemoryError))):
+            sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")
         with suppress(OSError):  # A log that cannot be written must not change the exit code.
             print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
         sys.exit(os.EX_TEMPFAIL)
-    except (redis.RedisError, HakoiriError, ValueError) as error:
-        sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")
 
 
 def _work() -> None:
@@ -70,9 +72,9 @@ def _work() -> None:
         end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
         threading.Thread(target=_log_for_ever, args=(worker,), daemon=True, name="log").start()
     else:
-        data_redis, beats = OwnDataRedis(own), connect(url, witness_name(own) if own else None)
+        data_redis = OwnDataRedis(own)
         forget_draining(connection, host.name)
-        start_heartbeat(worker.name, beats, parent, lambda: host.beat(data_redis()), HOSTS)
+        start_heartbeat(worker.name, connect(url), parent, lambda: host.beat(data_redis()), HOSTS)
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)

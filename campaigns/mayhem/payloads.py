@@ -17,7 +17,6 @@ from rq.exceptions import DeserializationError, NoSuchJobError
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.mutation import EDGES, mutated
 from campaigns.mayhem.records import read_records
-from campaigns.mayhem.replies import read_replies
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.keys.layout import LAYOUTS, ints
@@ -27,7 +26,6 @@ from hakoiri.storage.ledger.records import seal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.hosts.requests import HostMerged, HostRequest, as_array, read_answer
-from hakoiri.worker.hosts.wire import pack_message, unpack_message
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import HostBeat, without_password
 from hakoiri.worker.transport.data_redis_pool import open_data_redis
@@ -70,19 +68,6 @@ def _requests(chance: random.Random) -> None:
     else:
         _harm(arrays, chance)
     HostRequest.of(arrays).cuts.table.sum()
-
-
-def _messages(chance: random.Random) -> None:
-    """Read a message of one host to another, and decode its blocks."""
-    layout = LAYOUTS["u32"]
-    parts = [(number, code_keys(3, layout.pack([9 * number, 9 * number + 2]))) for number in range(3)]
-    arrays = unpack_arrays(pack_message(1, 0, parts))
-    for _ in range(chance.randint(1, 2)):
-        _harm(arrays, chance)
-    _, _, found = unpack_message(pack_arrays(arrays), layout)
-    for _, coded in found:
-        for block in coded.blocks(3):
-            decode(block, layout)
 
 
 def _changed(array: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any, Any]:
@@ -176,9 +161,6 @@ class _Held:
     def __init__(self, fields: dict[str, bytes]) -> None:
         self._fields = fields
 
-    def hstrlen(self, key: str, name: str) -> int:
-        return len(self._fields.get(name, b""))
-
     def hget(self, key: str, name: str) -> bytes | None:
         return self._fields.get(name)
 
@@ -209,9 +191,7 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "jobs": _jobs,
     "what hosts say of themselves": _beats,
     "requests to hosts": _requests,
-    "messages between hosts": _messages,
     "arrays of the other byte order": _other_order,
-    "replies of a data Redis": read_replies,
     "records of a run": read_records,
 }
 
@@ -248,10 +228,8 @@ types; most of them behind a valid checksum, which anybody can compute. Each rea
 Hakoiri's, or read what it says; a coded block has as many increasing keys as it states. Any other exception, a signal
 or a hang is a fault.
 
-*Replies of a data Redis* follow the grammar of RESP, with wrong lengths, counts and
-depths: the parser must keep to the bytes that were allowed, or report a failed connection. *Records of a run* have
-wrong fields, as a run of unknown origin may have: the run must be listed, and refused or read. *Arrays of the other
-byte order* must become the same bytes when sent, and the same numbers when read."""
+*Records of a run* have wrong fields, as a run of unknown origin may have: the run must be listed, and refused or read.
+*Arrays of the other byte order* must become the same bytes when sent, and the same numbers when read."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)

@@ -20,7 +20,7 @@ from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.connection import HostBeat, draining_hosts, living_hosts, redis_errors
+from hakoiri.worker.transport.connection import HostBeat, draining_hosts, is_away, living_hosts, redis_errors
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
@@ -86,7 +86,7 @@ class HostPool:
             return False
         try:
             living = living_hosts(self._redis)
-        except (redis.ConnectionError, redis.TimeoutError):
+        except redis.RedisError:
             # Threads need no Redis.
             return False
         return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
@@ -139,14 +139,14 @@ class HostPool:
             try:
                 flight.send_all((flight.chunks[token], host) for token, host in waiting.items())
                 return self._collect(flight, waiting, living)
-            except (redis.ConnectionError, redis.TimeoutError) as error:
-                self._redis_answers = False
+            except redis.RedisError as error:
+                self._redis_answers = not is_away(error)
                 self._redis_retry.outlast(error)
                 self._redis_answers = True
                 raise HostLostError("Redis was away") from error
             finally:
                 # They expire, and whatever ended this is to be told.
-                with suppress(redis.ConnectionError, redis.TimeoutError):
+                with suppress(redis.RedisError):
                     flight.take_back()
 
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:

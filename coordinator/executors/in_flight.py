@@ -7,6 +7,7 @@ Every method may raise an error of Redis, and may then be called again.
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import redis
 from redis.client import Pipeline
@@ -15,7 +16,6 @@ from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.connection import get_bytes
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, input_key, own_queue, result_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
@@ -141,7 +141,7 @@ class InFlight:
 
     def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
         """The result of an attempt, or ``None`` if it is gone; `PayloadError` if it is broken."""
-        raw = get_bytes(self._redis, result_key(self._request.session, chunk.token, attempt), delete=True)
+        raw: Any = self._redis.getdel(result_key(self._request.session, chunk.token, attempt))
         chunk.received = 0 if raw is None else len(raw)
         return None if raw is None else unpack_arrays(raw)
 

@@ -11,10 +11,9 @@ import redis
 
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
-from hakoiri.worker.transport.connection import connect, redis_errors
+from hakoiri.worker.transport.connection import connect, is_away, redis_errors
 from hakoiri.worker.transport.names import PROBE
 
-AWAY = (redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 0.2
 _Value = TypeVar("_Value")
 
@@ -55,11 +54,16 @@ class RedisRetry:
             while True:
                 try:
                     return call()
-                except AWAY as error:
+                except redis.RedisError as error:
                     self.outlast(error)
 
     def outlast(self, error: redis.RedisError) -> None:
-        """Wait until Redis is back, then send everything again, for it may have come back empty."""
+        """Wait until Redis is back, then send everything again, for it may have come back empty.
+
+        Any other error than that Redis `is_away` is raised.
+        """
+        if not is_away(error):
+            raise error
         self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {self._seconds:.0f} s for it")
         until = time.monotonic() + self._seconds
         while True:
@@ -70,7 +74,9 @@ class RedisRetry:
                 # A replica would answer a ping.
                 self._redis.delete(PROBE)
                 count = self._send_again()
-            except AWAY as still:
+            except redis.RedisError as still:
+                if not is_away(still):
+                    raise
                 error = still
                 time.sleep(_RETRY_SECONDS)
             else:

@@ -15,7 +15,7 @@ import redis
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.executors.auditing import Auditor
 from hakoiri.coordinator.executors.in_flight import Chunk, InFlight, read_events
-from hakoiri.coordinator.executors.redis_retry import AWAY, RedisRetry
+from hakoiri.coordinator.executors.redis_retry import RedisRetry
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.executors.worker_pool import WorkerPool
 from hakoiri.coordinator.session.session import Control, Observer
@@ -103,7 +103,7 @@ class RemoteExecutor:
                     self._reap()
                     if not results:
                         results.extend(self._work_alone())
-                except AWAY as error:
+                except redis.RedisError as error:
                     self._redis_retry.outlast(error)
                 self._control.check()
                 yield from results

@@ -3,11 +3,9 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -266,15 +264,14 @@ def test_keys_that_a_host_loses_are_missed(
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
     directory, notes, lost = new_run(tmp_path, options), Notes(), list[int]()
 
-    def lose(unpacked: Callable[..., list[tuple[int, Coded]]]) -> Callable[..., list[tuple[int, Coded]]]:
-        def fewer(*arguments: Any) -> list[tuple[int, Coded]]:
-            found = unpacked(*arguments)
-            lost.append(len(found))
-            return found if len(lost) > 1 else found[1:]
+    unpack = wire.unpack_message
 
-        return fewer
+    def fewer(message: bytes) -> tuple[int, int, list[tuple[int, Coded]]]:
+        sender, number, found = unpack(message)
+        lost.append(len(found))
+        return sender, number, found if len(lost) > 1 else found[1:]
 
-    monkeypatch.setattr(wire, "_split_ranges", lose(wire._split_ranges))
+    monkeypatch.setattr(wire, "unpack_message", fewer)
     assert driven(directory, resources_of(monkeypatch, layout, 60.0), notes).status == "complete"
     assert any(re.search(r"of \d+ keys sent to range \d its host has \d+", text) for text in notes.texts)
     assert_as_a_plain_search(directory, options, hosts)

@@ -52,7 +52,7 @@ def wait_until(predicate: Callable[[], _Result], seconds: float = PATIENCE_SECON
 
 def clean_environment(**changes: str) -> dict[str, str]:
     """This process's environment without the user's own settings, and with `changes`."""
-    own = ("HAKOIRI_DATA", "HAKOIRI_REDIS", "HAKOIRI_DATA_REDIS", "HAKOIRI_DATA_NETWORKS", "HAKOIRI_PUZZLE_FILES")
+    own = ("HAKOIRI_DATA", "HAKOIRI_REDIS", "HAKOIRI_DATA_REDIS", "HAKOIRI_PUZZLE_FILES")
     dropped = (*own, "COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONWARNINGS")
     return {name: value for name, value in os.environ.items() if name not in dropped} | changes
 

@@ -15,7 +15,7 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
-from hakoiri.worker.transport.connection import living_hosts, living_workers
+from hakoiri.worker.transport.connection import connect, is_away, living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from tests.support.commands import FinishedRuns, Hakoiri, wait_until
 from tests.support.runs import Notes
@@ -105,6 +105,32 @@ def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Excepti
         with pytest.raises(error, match=said[error]):
             list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
     assert any("waiting up to 0 s" in text for text in notes.texts)
+
+
+def test_after_a_refusal_the_next_attempt_has_a_new_connection(redis_server: RedisServer) -> None:
+    """The address may be that of another server by then."""
+    client = connect(redis_server.url)
+    before = client.client_id()
+    be_replica(redis_server.client)
+    with pytest.raises(redis.exceptions.ReadOnlyError) as raised:
+        client.set("x", "")
+    assert is_away(raised.value)
+    assert client.client_id() != before
+
+
+@pytest.mark.parametrize(
+    ("said", "away"),
+    [
+        ("MISCONF Redis is configured to save RDB snapshots", True),
+        ("Command # 1 (SET a b) of pipeline caused error: NOREPLICAS Not enough good replicas to write.", True),
+        ("BUSY Redis is busy running a script.", True),
+        ("UNBLOCKED force unblock from blocking operation", True),
+        ("BUSYGROUP Consumer Group name already exists", False),
+        ("Command # 1 (SET BUSY b) of pipeline caused error: WRONGTYPE Operation against a key", False),
+    ],
+)  # fmt: skip
+def test_refusals_that_are_waited_for(said: str, away: bool) -> None:
+    assert is_away(redis.ResponseError(said)) == away
 
 
 def test_a_run_that_waits_for_a_failover_can_be_stopped(redis_server: RedisServer) -> None:

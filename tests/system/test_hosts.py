@@ -96,6 +96,7 @@ def test_messages_go_to_the_data_redis_of_their_hosts(hosts: Hosts, hakoiri: Hak
     assert all(host.received() > count for host, count in zip(hosts.hosts, before, strict=True))
     assert not hosts.main.client.keys("hakoiri:*:inbox:*")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "messages stay behind"
+    assert not hosts.main.client.keys("rq:queue:*"), "requests stay behind"
     run = ended.json["run"]
     work_log = hakoiri.ask("status", run)["work_log"]
     assert sorted(host["host"] for host in work_log["kept"]["hosts"]) == sorted(host.name for host in hosts.hosts)

@@ -10,6 +10,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from hakoiri.coordinator.executors import worker_pool
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -18,7 +19,7 @@ from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.transport import supervisor
 from hakoiri.worker.transport.connection import connect, redis_errors, require_own_names
-from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES
+from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, WORKERS, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from hakoiri.worker.transport.supervisor import Supervisor
 from tests.support.commands import wait_until
@@ -152,3 +153,38 @@ def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisS
     assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
     assert connect(redis_server.url).get("rq:suspended") is not None
     assert not TaskQueue(connection=client).count
+
+
+def test_a_worker_that_hangs_stalls_no_run(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its heartbeat goes on, it answers nothing, and it is waited for once."""
+    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.3)
+    redis_server.client.sadd(WORKERS, "hangs-1")
+    redis_server.client.set(worker_key("hangs-1"), b"")
+    puzzle, notes = Klotski(), Notes()
+    resources = Resources(redis=redis_server.url)
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
+        start = puzzle.keys([puzzle.start])
+        for _ in range(3):
+            assert len(list(context.executor.map("neighbours", [[start]] * 20))) == 20
+        assert context.executor.workers == 1
+    (said,) = notes.texts
+    assert said == "no worker answers, so this process works alone"
+
+
+def test_a_worker_that_answers_after_a_silence_is_counted_on(
+    redis_server: RedisServer, workers: StartWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "_SILENCE_SECONDS", 0.2)
+    redis_server.client.sadd(WORKERS, "hangs-1")
+    redis_server.client.set(worker_key("hangs-1"), b"")
+    puzzle, resources = Klotski(), Resources(redis=redis_server.url)
+    start = puzzle.keys([puzzle.start])
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), Notes()) as context:
+        list(context.executor.map("neighbours", [[start]] * 5))
+        with workers(redis_server.url, 1):
+
+            def by_worker() -> bool:
+                list(context.executor.map("neighbours", [[start]] * 5))
+                return any(context.executor.work_log.as_dict()["hosts"])
+
+            wait_until(by_worker)

@@ -87,7 +87,7 @@ class HostCensus:
                 raise PayloadError(f"a message of another host has pairs of range {number}, which this host has not")
             joining.exchange.put(number, coded)
 
-        self._inbox = Inbox(mail.receive, put, layout)
+        self._inbox = Inbox(mail.receive, put)
         most = self._shares.bucket_bytes // (4 * self._threads.workers * layout.bytes)
 
         def send(number: int) -> None:

@@ -208,7 +208,7 @@ class Transfer:
         mail, targets = Mail(data_pool, request, session), request.targets
         hosts, me = len(request.hosts), request.me
         self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], hosts, me, compresses)
-        self._inbox = Inbox(mail.receive, self._take_in, own.layout)
+        self._inbox = Inbox(mail.receive, self._take_in)
 
     def is_asked(self, request: HostRequest, session: str) -> bool:
         """Return whether a request continues this attempt."""

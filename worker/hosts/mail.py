@@ -1,13 +1,12 @@
 """The lists of messages by which hosts send each other blocks, each in the data Redis of its receiver."""
 
 from time import monotonic, sleep
+from typing import Any
 
 import redis
 
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.hosts.wire import MOST_BYTES, Message
-from hakoiri.worker.transport.connection import get_popped
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import inbox_key
 
@@ -42,7 +41,8 @@ class Mail:
                     raise PayloadError("the data Redis of another host is full and does not empty") from error
                 sleep(_PAUSE_SECONDS)
 
-    def receive(self) -> Message | None:
+    def receive(self) -> bytes | None:
         """Return the next message in the own data Redis; ``None`` if none comes within a moment."""
-        with self._data_pool.reach(self._numbers[self._me], MOST_BYTES) as connection:
-            return get_popped(connection, self._names[self._me], _LOOK_SECONDS)
+        with self._data_pool.reach(self._numbers[self._me]) as connection:
+            found: Any = connection.blpop([self._names[self._me]], timeout=_LOOK_SECONDS)
+            return bytes(found[1]) if found else None

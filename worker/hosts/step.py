@@ -124,7 +124,7 @@ class HostStep:
                 )
             exchange.put(number, coded)
 
-        self._inbox, self._waited = Inbox(mail.receive, taken.counting(put), part.store.layout), 0.0
+        self._inbox, self._waited = Inbox(mail.receive, taken.counting(put)), 0.0
         self._before = mark.received
 
     def is_asked(self, request: HostRequest, session: str) -> bool:

@@ -2,8 +2,7 @@
 
 A message is a payload (`worker.transport.payload`): [three numbers; the ranges of its blocks; their first keys; how
 many keys and bytes each has; their bytes]. The numbers are that of its sender, its own, from 0 on for each pair of
-hosts, and 1 if the bytes are compressed, else 0. The receiver need not believe a message: its blocks have checksums,
-and the coordinator tells who sent how many.
+hosts, and 1 if the bytes are compressed, else 0. The coordinator tells who sent how many.
 """
 
 import threading
@@ -18,7 +17,6 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.keys.layout import Layout
 from hakoiri.storage.layers.blocks import Coded, join_coded
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
@@ -28,8 +26,6 @@ _MESSAGE_BYTES, _WAITING = 1 << 20, 16
 #: So many messages are under way at once: if each host sent to one at a time, some would receive from several, some
 #: from none. Smaller messages are over before another thread has begun.
 _SENDERS, _SMALL_BYTES = 8, 1 << 16
-#: The most bytes of the blocks of a message.
-MOST_BYTES = 1 << 28
 #: A link is slow if a round waits for it for this part of its time, and for so many seconds.
 _SLOW, _SLOW_SECONDS = 0.2, 0.1
 #: Nothing is sent in parts where sending takes more than so many times as long as expanding: what both parts have is
@@ -39,8 +35,6 @@ MOST_SENDING = 3
 #: fastest usual level, foreign keys of the 3x4 tiles take 0.55 of their bytes and those of pancakes of 11 0.92 to 0.76,
 #: for 1 to 4 ns a byte: this pays from 2 to 13 ns on.
 COMPRESSED_SECONDS, _LEVEL = 14e-9, 1
-
-Message = bytes | memoryview
 
 
 class Link(NamedTuple):
@@ -181,10 +175,8 @@ class Inbox:
     Attribute `received_bytes`: of all messages.
     """
 
-    def __init__(
-        self, receive: Callable[[], Message | None], put: Callable[[int, Coded], None], layout: Layout
-    ) -> None:
-        self._receive, self._put, self._layout = receive, put, layout
+    def __init__(self, receive: Callable[[], bytes | None], put: Callable[[int, Coded], None]) -> None:
+        self._receive, self._put = receive, put
         self._seen: set[tuple[int, int]] = set()
         self.received_bytes = 0
         self._error: BaseException | None = None
@@ -227,8 +219,8 @@ class Inbox:
                 self._error = error
                 self._changed.notify_all()
 
-    def _take(self, message: Message) -> None:
-        sender, number, parts = unpack_message(message, self._layout)
+    def _take(self, message: bytes) -> None:
+        sender, number, parts = unpack_message(message)
         if (sender, number) in self._seen:
             return
         for each in parts:
@@ -253,45 +245,15 @@ def compressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.frombuffer(zstandard.compress(data.data, _LEVEL), "u1")
 
 
-def unpack_message(message: Message, layout: Layout) -> tuple[int, int, list[tuple[int, Coded]]]:
-    """The inverse; `PayloadError` for anything else. The blocks themselves are not looked at."""
-    try:
-        ids, ranges, firsts, counts, lengths, data = unpack_arrays(message)
-    except ValueError as error:
-        raise PayloadError(f"a message of another host is not readable: {error}") from error
-    if ids.dtype != np.int64 or ids.shape != (3,) or ids[2] not in (0, 1):
-        raise PayloadError("a message of another host is not readable: its sender is missing")
-    sender, number, compressed = ids.tolist()
-    if compressed:
-        data = decompressed(data)
-    return sender, number, _split_ranges(ranges, firsts, counts, lengths, data, layout)
+def unpack_message(message: bytes) -> tuple[int, int, list[tuple[int, Coded]]]:
+    """The inverse: the sender, the number, and the blocks of each range; `PayloadError` for a damaged message."""
+    (sender, number, is_compressed), ranges, firsts, counts, lengths, data = unpack_arrays(message)
+    coded = Coded(firsts, counts, lengths, (decompressed(data) if is_compressed else data).data)
+    cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
+    parts = [(int(ranges[begin]), coded.between(begin, end)) for begin, end in pairwise(cuts) if begin < end]
+    return int(sender), int(number), parts
 
 
 def decompressed(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the bytes again; `PayloadError` for damaged bytes, or so many that no host would send them."""
-    try:
-        # IMPORTANT: zstandard makes room for as many bytes as the frame says.
-        if zstandard.frame_content_size(data.data) > MOST_BYTES:
-            raise PayloadError("a message of another host is not readable: it is too large")
-        return np.frombuffer(zstandard.decompress(data.data), dtype=np.uint8)
-    except zstandard.ZstdError as error:
-        raise PayloadError(f"a message of another host is not readable: {error}") from error
-
-
-def _split_ranges(
-    ranges: NDArray[np.int64], firsts: NDArray[np.unsignedinteger], counts: NDArray[np.int64],
-    lengths: NDArray[np.int64], data: NDArray[np.uint8], layout: Layout,
-) -> list[tuple[int, Coded]]:  # fmt: skip
-    """Return the blocks of each range; `PayloadError` if the arrays do not fit together."""
-    numbers = (ranges, counts, lengths)
-    sized = all(each.dtype == np.int64 and each.shape == (len(firsts),) for each in numbers)
-    if not sized or not layout.holds(firsts) or data.dtype != np.uint8 or data.ndim != 1:
-        raise PayloadError("a message of another host is not readable: its arrays have unexpected types")
-    if (lengths < 0).any() or int(lengths.sum()) != len(data):
-        raise PayloadError("a message of another host is not readable: its blocks have unexpected lengths")
-    coded, parts = Coded(firsts, counts, lengths, data.data), []
-    cuts = [0, *(np.flatnonzero(np.diff(ranges)) + 1).tolist(), len(ranges)]
-    for begin, end in pairwise(cuts):
-        if begin < end:
-            parts.append((int(ranges[begin]), coded.between(begin, end)))
-    return parts
+    """Return the bytes again."""
+    return np.frombuffer(zstandard.decompress(data.data), dtype=np.uint8)

@@ -6,28 +6,39 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import redis
-from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError, ResponseError
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    MasterDownError,
+    NoPermissionError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.retry import Retry
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKERS, worker_key
-from hakoiri.worker.transport.values import AwayError, parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Seconds between the beats of a worker, and of silence after which it is taken for dead.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 #: A worker that ends waits for Redis no longer than this.
 _FAREWELL_SECONDS = 1.0
+#: Refusals without an exception of their own. UNBLOCKED ends blocking commands when Redis becomes a replica.
+_REFUSALS = re.compile(r"(?:^|caused error: )(?:BUSY|MISCONF|NOREPLICAS|UNBLOCKED)\b")
 #: A URL without user and password: scheme, host and port, path. Text after another colon may be a password.
 _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
 
 
-def connect(url: str, name: str | None = None) -> redis.Redis:
-    """Return a connection that has answered a ping, with `name` in Redis's list of clients.
+def connect(url: str) -> redis.Redis:
+    """Return a connection that has answered a ping.
 
     Raises `RedisUnavailableError`, `RedisRefusedError`, and `WorkerError` for a malformed URL.
     """
@@ -37,33 +48,23 @@ def connect(url: str, name: str | None = None) -> redis.Redis:
                 url,
                 socket_connect_timeout=_CONNECT_SECONDS,
                 socket_timeout=_ANSWER_SECONDS,
-                parser_class=parser_of(url),
-                client_name=name,
+                # No attempts here, but a new connection for the next one: after a failover to the new master.
+                retry=Retry(NoBackoff(), 0),
+                retry_on_error=[ReadOnlyError, MasterDownError],
             )
-        except ValueError:
+            connection.ping()
+        except (ValueError, TypeError):
             raise WorkerError(
-                f"{without_password(url)!r} is not a Redis URL; expected redis://HOST:PORT/0, or rediss:// for TLS"
+                f"{without_password(url)!r} is not a Redis URL, or has unknown options; "
+                "expected redis://HOST:PORT/0, or rediss:// for TLS"
             ) from None
-        connection.ping()
         return connection
 
 
-def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes | memoryview | None:
-    """Return the value of a string key, a large one as a view, or ``None``; with `delete`, delete the key."""
-    value: Any = connection.getdel(key) if delete else connection.get(key)
-    if not isinstance(value, bytes | memoryview | None):
-        raise redis.InvalidResponse(f"a {type(value).__name__} is no value of a string key")
-    return value
-
-
-def get_popped(connection: redis.Redis, key: str, seconds: float) -> bytes | memoryview | None:
-    """Pop the first value of a list; return ``None`` if none comes within some seconds."""
-    found: Any = connection.blpop([key], timeout=seconds)
-    if found is None:
-        return None
-    if not (isinstance(found, list | tuple) and len(found) == 2 and isinstance(found[1], bytes | memoryview)):
-        raise redis.InvalidResponse("it gives something else than a value of a list")
-    return found[1]
+def is_away(error: RedisError) -> bool:
+    """Return whether Redis does not answer, or refuses to serve for now: a replica, or busy with a disk or a script."""
+    refuses = isinstance(error, ReadOnlyError | MasterDownError) or _REFUSALS.search(str(error)) is not None
+    return isinstance(error, redis.ConnectionError | redis.TimeoutError) or refuses
 
 
 @contextmanager
@@ -74,8 +75,6 @@ def redis_errors(url: str) -> Iterator[None]:
         yield
     except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
         raise refused(where) from error
-    except AwayError as error:
-        raise RedisUnavailableError(f"Redis at {where} does not answer commands: {error}") from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
             f"no Redis answers at {where}; start one with redis-server", Hint("change", "redis")
@@ -85,6 +84,8 @@ def redis_errors(url: str) -> Iterator[None]:
             raise refused(where) from error
         if "WRONGTYPE" in str(error):
             raise _taken(where, "a value of another type under a name of Hakoiri") from error
+        if is_away(error):
+            raise RedisUnavailableError(f"Redis at {where} does not answer commands: {error}") from error
         raise WorkerError(f"Redis at {where} refused a command: {error}") from error
     except RedisError as error:
         raise WorkerError(f"Redis at {where}: {error}") from error

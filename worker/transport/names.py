@@ -1,7 +1,5 @@
 """Every name that Hakoiri uses in Redis. A session is one process driving one run; a token names one of its chunks."""
 
-import hashlib
-
 #: RQ's queue for any worker.
 QUEUE = "hakoiri"
 #: Pushed to when a run is queued, so that an idle coordinator reacts at once.
@@ -33,11 +31,6 @@ def own_queue(worker: str) -> str:
 def worker_key(worker: str) -> str:
     """Return the key that exists while the worker lives."""
     return f"hakoiri:worker:{worker}"
-
-
-def witness_name(url: str) -> str:
-    """Return the name of the connection by which a host proves that the data Redis at `url` is at its own address."""
-    return f"hakoiri-data-{hashlib.sha256(url.encode()).hexdigest()[:32]}"
 
 
 def event_key(session: str) -> str:

@@ -33,7 +33,7 @@ from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS, Array, Arrays
-from hakoiri.worker.transport.connection import get_bytes
+from hakoiri.worker.transport.connection import is_away
 from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, DataRedisPool
 from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
@@ -45,8 +45,6 @@ _MAX_DETAIL = 500
 _LATELY = 16
 #: Pause of a worker after it has refused a chunk.
 _REFUSAL_SECONDS = 1.0
-#: Most bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
-_MOST_JOB = 1 << 20
 _SAME = "install the same Hakoiri on all machines"
 
 
@@ -74,15 +72,12 @@ class TaskJob(Job):
 
     def refresh(self) -> None:
         """Read the job's data from Redis; if it has none, `NoSuchJobError`, at which RQ takes the next job."""
+        self.origin = QUEUE
         try:
-            is_small = self.connection.hstrlen(self.key, "data") <= _MOST_JOB
-            packed: Any = self.connection.hget(self.key, "data") if is_small else None
-            inflater, self.origin = zlib.decompressobj(), QUEUE
-            self.data = inflater.decompress(packed or b"", _MOST_JOB)
+            packed: Any = self.connection.hget(self.key, "data")
+            self.data = zlib.decompress(packed or b"")
         except (redis.ResponseError, zlib.error) as error:
             raise NoSuchJobError(f"{self.key}: {error}") from error
-        if not inflater.eof:
-            raise NoSuchJobError(f"{self.key} is not a job of Hakoiri")
 
 
 class TaskQueue(Queue):
@@ -94,10 +89,24 @@ class TaskQueue(Queue):
 
     @classmethod
     def dequeue_any(cls, *arguments: Any, **options: Any) -> Any:
-        """Return the next job; skip entries of the queue that are not the name of a job."""
+        """Return the next job; skip entries of the queue that are not the name of a job.
+
+        `redis.ConnectionError`, at which RQ tries again, while Redis refuses to serve.
+        """
         while True:
-            with suppress(ValueError):
+            try:
                 return super().dequeue_any(*arguments, **options)
+            except ValueError:
+                continue
+            except redis.ResponseError as error:
+                if is_away(error):
+                    raise redis.ConnectionError(str(error)) from error
+                raise
+
+    @classmethod
+    def lmove(cls, connection: redis.Redis, queue_key: str, timeout: int | None) -> Any:
+        """Take the next entry of a single queue, and leave no trace of it in a list that only RQ's registries empty."""
+        return cls.lpop([queue_key], timeout, connection)
 
 
 class TaskWorker(SimpleWorker):
@@ -258,7 +267,7 @@ def _fault(error: redis.RedisError) -> str:
 def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
     """Return the arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
     shared = _shared_arrays(connection, request)
-    raw = get_bytes(connection, input_key(request.session, request.token))
+    raw: Any = connection.get(input_key(request.session, request.token))
     if raw is None:
         raise PayloadError("its arrays are missing from Redis")
     return unpack_arrays(raw), shared
@@ -309,7 +318,7 @@ def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Arr
     parts = []
     for piece in pieces:
         name = shared_key(request.session, request.shared, piece)
-        raw = get_bytes(connection, name)
+        raw: Any = connection.get(name)
         if raw is None:
             raise PayloadError("the arrays of its stage are missing from Redis")
         try:

@@ -62,18 +62,6 @@ def parse_until(text: str) -> float:
     return time.monotonic() + (at - now).total_seconds()
 
 
-def _allow_networks(text: str | None) -> None:
-    """Let this process and its children connect to data Redis at these addresses, networks and hosts."""
-    if text is not None:
-        from hakoiri.worker.transport.data_redis_pool import DATA_NETWORKS, require_networks
-
-        try:
-            require_networks(text)
-        except ValueError as error:
-            raise typer.BadParameter(f"{error}; expected a list such as 10.0.0.0/24,host-a") from None
-        os.environ[DATA_NETWORKS] = text
-
-
 @command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --store /var/lib/hakoiri --data-redis auto")
 def worker(
     redis: shared.RedisOption = None,
@@ -101,12 +89,6 @@ def worker(
         option("--data-memory", "SIZE", "With auto: its memory limit, 16MB or more.", parser=_parse_data_memory,
                usual="a quarter of what is free"),
     ] = None,
-    data_networks: Annotated[
-        str | None,
-        option("--data-networks", "HOST,...",
-               "Trust the data Redis at these addresses, networks and hosts without proof.",
-               callback=_allow_networks, usual="$HAKOIRI_DATA_NETWORKS"),
-    ] = None,
     until: Annotated[
         float | None,
         option("--until", "TIME",
@@ -130,7 +112,7 @@ def worker(
 
     count, cores = _processes(processes)
     url, files = shared.required_redis(redis), named_files(puzzles)
-    if store is None and (data_redis or data_host or data_memory or data_networks):
+    if store is None and (data_redis or data_host or data_memory):
         raise typer.BadParameter("a data Redis needs a host that keeps ranges; add --store DIR")
     data_redis = "" if store is None else data_redis or os.environ.get(DATA_REDIS) or ""
     if data_redis != AUTO and (data_host or data_memory):
