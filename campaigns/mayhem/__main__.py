@@ -36,6 +36,7 @@ from campaigns.mayhem.places import own_folder, usual_place
 from campaigns.mayhem.poison import Poison
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.requests import Requests
+from campaigns.mayhem.restored import Restored
 from campaigns.mayhem.shim import preload
 from campaigns.mayhem.soak import Soak
 from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
@@ -44,8 +45,8 @@ from campaigns.mayhem.web import Web
 PARTS: dict[str, type[Part]] = {
     part.name: part
     for part in (
-        Kills, Keepers, Copies, Disks, Full, Logs, Memory, Poison, Queues, Failovers, Hosts, Liars, Payloads, Web,
-        Requests, Damage, Soak,
+        Kills, Keepers, Copies, Restored, Disks, Full, Logs, Memory, Poison, Queues, Failovers, Hosts, Liars, Payloads,
+        Web, Requests, Damage, Soak,
     )
 }  # fmt: skip
 

@@ -35,11 +35,12 @@ class Trial:
 
 @dataclass
 class Outcome:
-    """The outcome of a trial: its case, its counts, and each promise of Hakoiri that was not kept."""
+    """The outcome of a trial: its case, its counts, each promise of Hakoiri that was not kept, and refusals."""
 
     case: str
     figures: dict[str, float] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
 
 class ImpossibleError(Exception):

@@ -20,7 +20,14 @@ from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
-from hakoiri.worker.transport.connection import HostBeat, draining_hosts, is_away, living_hosts, redis_errors
+from hakoiri.worker.transport.connection import (
+    HostBeat,
+    draining_hosts,
+    is_away,
+    living_hosts,
+    redis_errors,
+    without_password,
+)
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key
 
@@ -51,14 +58,14 @@ class HostPool:
     Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
 
     Attributes: `memory`, the bytes that each of them may take, 0 where it may choose; `copies`, how many hosts keep
-    each range of a new run, 1 or 2.
+    each range of a new run, 1 or 2; `address`, the URL without its password.
     """
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
         tuning: Tuning, wanted: int | None = None, memory: int = 0, copies: int = 1,
     ) -> None:  # fmt: skip
-        self.memory, self.copies = memory, copies
+        self.memory, self.copies, self.address = memory, copies, without_password(url)
         self._url, self._redis, self._wanted = url, connection, wanted
         self._control, self._observer, self._tuning = control, observer, tuning
         self._request = TaskRequest(

@@ -9,6 +9,7 @@ import numpy as np
 
 from hakoiri.coordinator.executors.hosts import HostPool
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
+from hakoiri.coordinator.session.session import Session
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import lower_bounds
@@ -16,6 +17,7 @@ from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, all_fields
 from hakoiri.storage.names import HOSTS_KEY, META
+from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.spaces.ranges import even_slabs, slabs_in
@@ -37,8 +39,17 @@ class Keepers:
     @classmethod
     def of(cls, store: RunStore, pool: HostPool, base: RunStore | None = None) -> "Keepers":
         """Return the hosts that the run names."""
-        fields = store.read_record(META, HOSTS_KEY, "record of its hosts")
-        return cls(store, pool, RangeMap(**all_fields(RangeMap, fields)), base)
+        return cls(store, pool, replace(_range_map_of(store), redis=pool.address), base)
+
+    @classmethod
+    def asked_in(cls, session: Session, base: RunStore | None = None) -> "Keepers":
+        """Return the hosts that keep the run of a session; `WorkerError` if the session is not to ask them."""
+        store, pool = session.store, session.context.hosts
+        if pool is not None:
+            return cls.of(store, pool, base)
+        range_map, here = _range_map_of(store), session.context.redis is not None
+        hint = Hint("give", "hosts", "all") if here else Hint("give", "redis", range_map.redis or "URL")
+        raise WorkerError(f"run {store.directory.name} is kept by {', '.join(range_map.hosts)}", hint)
 
     def next_attempt(self) -> int:
         """Return the number of a new attempt at joint work."""
@@ -125,6 +136,10 @@ class Keepers:
         lost = [Hint("begin anew", run)] if self.range_map.lost_with(hosts) else drained
         text = f"{', '.join(sorted(hosts))} do not answer, and keep layers of run {run}"
         return ElsewhereError(text, Hint("host", "DIR"), *lost)
+
+
+def _range_map_of(store: RunStore) -> RangeMap:
+    return RangeMap(**all_fields(RangeMap, store.read_record(META, HOSTS_KEY, "record of its hosts")))
 
 
 def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:

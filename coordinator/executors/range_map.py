@@ -26,7 +26,8 @@ class RangeMap:
     copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
     reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
     more, but have not dropped what they had. With `neighbours` the ranges of a host follow those of the host before it.
-    The next host has their copies and takes over; for the last host, the one before it.
+    The next host has their copies and takes over; for the last host, the one before it. Hosts are reached over the
+    Redis at `redis`, a URL without its password.
     """
 
     hosts: list[str]
@@ -38,6 +39,7 @@ class RangeMap:
     left: list[str] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
     neighbours: bool = False
+    redis: str = ""
 
     def copy_of(self, number: int) -> int:
         """Return the host with the whole copy of a range, or -1."""
@@ -161,6 +163,10 @@ class RangeMap:
         owners, copies = [numbers[owner] for owner in self.owners], [numbers.get(copy, NOBODY) for copy in self.copies]
         left = [*self.left, host]
         return replace(self, hosts=names, owners=owners, copies=copies, settled=False, left=left)._copied()
+
+    def taken_over(self, host: str) -> "RangeMap":
+        """The same when others have taken over from a host, which has left."""
+        return self.moved(self.from_host(host)).without(host)
 
     def copied(self) -> "RangeMap":
         """The same, of a run without copies, with copies of all ranges, which are due."""

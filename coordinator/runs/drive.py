@@ -116,7 +116,7 @@ def _require_hosts(job: Job, resources: Resources) -> None:
             "hosts can keep explorations, censuses, and goal distances by backward moves, but not this run",
             Hint("leave out", "hosts"),
         )
-    if resources.redis is None:
+    if resources.redis is None and not job.store.keepers():
         raise PuzzleError("hosts need a Redis", Hint("change", "redis"))
 
 

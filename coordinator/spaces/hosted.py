@@ -22,13 +22,12 @@ from hakoiri.coordinator.spaces.faults import report_wrong_moves
 from hakoiri.coordinator.spaces.joining import require_places
 from hakoiri.coordinator.spaces.listing import listed_in_order
 from hakoiri.coordinator.steps.moving import RangeMover
-from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, key_at
 from hakoiri.storage.layers.digest import digest_text, lanes_in, sum_lanes
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY
 from hakoiri.storage.results.census import SLAB, read_numbers, stage_numbers
-from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.graphs.trees import TreeEdges
 from hakoiri.worker.hosts.requests import HostPassed, read_answer
@@ -61,11 +60,7 @@ class HostedSpace:
     @classmethod
     def begun(cls, session: Session, size: int) -> "HostedSpace":
         """Return the space of a run that hosts keep already."""
-        store, pool = session.store, session.context.hosts
-        if pool is None:
-            hosts = ", ".join(store.keepers())
-            raise WorkerError(f"run {store.directory.name} is kept by {hosts}", Hint("give", "hosts", "all"))
-        return cls(session, Keepers.of(store, pool), size)
+        return cls(session, Keepers.asked_in(session), size)
 
     @classmethod
     def begin(cls, session: Session) -> "HostedSpace | None":
@@ -117,6 +112,7 @@ class HostedSpace:
     def _settle(self) -> None:
         """Have ranges, and copies, where they belong, none at hosts that are to leave, and read them there."""
         self._moving.settle()
+        self._moving.renew_copies()
         self._moving.let_leave()
         # What was read before may have been that of other hosts.
         kept = KeptBlocks(self._keepers, self._store.layout, waits=True)
@@ -256,6 +252,7 @@ def _dealt_out(session: Session, pool: HostPool, firsts: list[Key], size: int, a
     partition = Partition(puzzle.layout, tuple(firsts[slabs::slabs]))
     hosts = hosts[: partition.ranges]
     owners = [number * len(hosts) // partition.ranges for number in range(partition.ranges)]
-    keepers = Keepers(session.store, pool, RangeMap(hosts, partition.packed, owners, left=left, neighbours=True))
+    range_map = RangeMap(hosts, partition.packed, owners, left=left, neighbours=True, redis=pool.address)
+    keepers = Keepers(session.store, pool, range_map)
     keepers.ask("host-take", 0)
     return keepers

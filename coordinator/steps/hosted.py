@@ -11,7 +11,6 @@ from typing import cast
 
 import numpy as np
 
-from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError, HostPool
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap, copies_of
@@ -58,10 +57,7 @@ class HostedStep:
     @classmethod
     def begun(cls, session: Session, base: RunStore | None) -> "HostedStep":
         """Return the hosting of a run whose layers hosts keep already; for `base` see `begin_within`."""
-        if session.context.hosts is None:
-            hosts = ", ".join(session.store.keepers())
-            raise WorkerError(f"run {session.store.directory.name} is kept by {hosts}", Hint("give", "hosts", "all"))
-        hosting = cls(session, Keepers.of(session.store, session.context.hosts, base))
+        hosting = cls(session, Keepers.asked_in(session, base))
         if session.context.hosts.copies > 1 and base is None:
             hosting._moving.begin_copies()
         return hosting
@@ -110,7 +106,9 @@ class HostedStep:
         partition = partition_by(_spread_as_the_space(session, depth, known[0].sample()), _RANGES * len(hosts))
         owners = [number % len(hosts) for number in range(partition.ranges)]
         copies = copies_of(owners, len(hosts)) if pool.copies > 1 else []
-        keepers = Keepers(session.store, pool, RangeMap(hosts, partition.packed, owners, copies, left=left))
+        keepers = Keepers(
+            session.store, pool, RangeMap(hosts, partition.packed, owners, copies, left=left, redis=pool.address)
+        )
         layers = [all_keys(layer) if layer.size else layout.empty(0) for layer in reversed(known)]
         try:
             keepers.ask("host-take", depth, keys=lambda host: layers)
@@ -139,6 +137,7 @@ class HostedStep:
     def _made_and_copied(self, depth: Depth, expanded: int, is_last: bool) -> LayerRecord:
         """Make a layer, and copies of it, after hosts have come or gone; return its record, staged."""
         self._moving.settle()
+        self._moving.renew_copies()
         if self._keepers.base is None:
             if monotonic() > self._looked + _LOOK_SECONDS:
                 self._let_come_and_go()
@@ -169,7 +168,8 @@ class HostedStep:
         """Return the record of a layer, and the figures of each host about expanding and merging."""
         told = self._rounds.expand(depth, expanded)
         if (found := sum(answer.size for answer in told.values())) != expanded:
-            raise ContradictionError(f"layer {depth - 1} has {expanded:,} configurations, but {found:,} at its hosts")
+            text = f"layer {depth - 1} has {expanded:,} configurations, but its hosts have {found:,}"
+            raise WorkerError(text, Hint("begin anew", self._store.directory.name))
         merged = self._rounds.merge(depth, told, is_last)
         lanes, parts = NOTHING, list(merged.values())
         for part in parts:

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.errors import ContradictionError
-from hakoiri.coordinator.executors.hosts import HostLostError
+from hakoiri.coordinator.executors.hosts import HostGoneError, HostLostError
 from hakoiri.coordinator.executors.keepers import Keepers
 from hakoiri.coordinator.executors.range_map import NOBODY, RangeMap
 from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.storage.errors import ElsewhereError
-from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
+from hakoiri.storage.layers.digest import digest_text
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, LayerRecord, State
+from hakoiri.storage.ledger.manifest import Depth, State
 from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, ROUND_KEY
-from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.requests import HostSent, read_answer
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
@@ -37,6 +36,9 @@ class RangeMover:
 
     def __init__(self, store: RunStore, keepers: Keepers, note: Callable[[str], None]) -> None:
         self._store, self._keepers, self._note = store, keepers, note
+        #: The ranges that hosts were found ready for, and whether copies were compared.
+        self._ready: RangeMap | None = None
+        self._compared = False
 
     def settle(self) -> None:
         """Make what was recorded so: ranges at their hosts, and copies of all layers where they are due."""
@@ -45,13 +47,35 @@ class RangeMover:
             if self._store.state.depth < 0:
                 # What hosts have begun by themselves is that of other ranges.
                 self._keepers.pool.insist("dealing out", partial(self._keepers.ask, "host-take", 0))
-            for first, last in self._batches():
-                self._place(first, last)
+            if range_map is not self._ready:
+                self._require(range_map)
+            self._place()
         if range_map.due:
             due = {*range_map.due}
             self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
         if range_map.due or not range_map.settled:
             self._record(replace(range_map, due=[], fresh=[], settled=True))
+
+    def renew_copies(self) -> None:
+        """Once ranges are settled, have copies made again that are not like the ranges at their owners.
+
+        Raises `WorkerError` where owners do not have what the records of the layers say.
+        """
+        range_map = self._keepers.range_map
+        if self._compared or not range_map.copies or self._store.state.depth < 0:
+            return
+        fault, sums = self._placed(dry=True)
+        pairs = enumerate(zip(range_map.owners, range_map.copies, strict=True))
+        stale = {n for n, (owner, copy) in pairs if copy != NOBODY and sums[owner][n, 0] != sums[copy][n, 1]}
+        if fault:
+            hosts = sorted(range_map.dispensable())
+            wrong = (Hint("drain", host) for host in hosts if not self._fault_of(range_map.taken_over(host)))
+            raise WorkerError(fault, next(wrong, Hint("begin anew", self._store.directory.name)))
+        if stale:
+            self._note(f"the copies of {_ranges([*stale])} are of another moment, and are made again")
+            self._record(replace(range_map, due=sorted(stale)))
+            self.settle()
+        self._compared = True
 
     def begin_copies(self) -> None:
         """Record that a run without copies is to have them; `settle` makes them."""
@@ -64,14 +88,24 @@ class RangeMover:
             self._send_batch(self._keepers.range_map.copies, depth, depth)
 
     def take_over(self, host: str) -> None:
-        """Record that those with its copies take over from a host that is away; `settle` does it."""
+        """Record that those with its copies take over from a host that is away; `settle` does it.
+
+        Raises `WorkerError`, and records nothing, unless they have all that it had.
+        """
         range_map = self._keepers.range_map
         # One that only was to join is forgotten.
-        if host in range_map.hosts:
+        while host in range_map.hosts:
             # A space that is being listed has no copies yet.
             copies = " from their copies" if self._store.state.depth >= 0 else ""
             self._note(f"host {host} is away: others take over its {_ranges(range_map.owned(host))}{copies}")
-            self._record(range_map.moved(range_map.from_host(host)).without(host))
+            range_map = range_map.taken_over(host)
+            try:
+                self._require(range_map)
+            except HostGoneError as gone:
+                host = gone.host
+            else:
+                self._record(range_map)
+                return
 
     def let_leave(self) -> list[str]:
         """Move ranges away from living hosts that are to leave; return those that may join the run."""
@@ -140,8 +174,7 @@ class RangeMover:
             range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
         self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
-        sent = [NOBODY if range_map.copy_of(number) != NOBODY else target for number, target in enumerate(targets)]
-        self._move(range_map, sent, range_map.moved(targets).without(host))
+        self._move(range_map, targets, range_map.moved(targets).without(host))
         self.let_go([host])
 
     def let_go(self, hosts: Sequence[str]) -> None:
@@ -157,13 +190,17 @@ class RangeMover:
         self._store.stage_record(META, HOSTS_KEY, asdict(self._keepers.range_map))
 
     def _move(self, range_map: RangeMap, targets: list[int], after: RangeMap) -> None:
-        """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so."""
+        """Send ranges between the hosts of `range_map`, which may be more than those of the run; make `after` so.
+
+        A host keeps what it has a copy of. Raises `WorkerError`, and records nothing, unless all has arrived.
+        """
         before, self._keepers.range_map = self._keepers.range_map, range_map
         try:
             if joining := {host: dict[str, Any]() for host in range_map.hosts if host not in before.hosts}:
                 begin = partial(self._keepers.ask, "host-take", 0, joining)
                 self._keepers.pool.insist("the beginning of more hosts", begin)
-            self._send(targets)
+            self._send([NOBODY if range_map.copy_of(n) == target else target for n, target in enumerate(targets)])
+            self._require(after)
         except BaseException:
             self._keepers.range_map = before
             raise
@@ -213,34 +250,51 @@ class RangeMover:
 
         self._keepers.pool.insist(f"copying of {_named(first, last)}", work)
 
-    def _place(self, first: Depth, last: Depth) -> None:
-        """Have hosts put layers where they belong; all together have what the records of the layers say."""
-        range_map = self._keepers.range_map
-        hosts = range_map.hosts
+    def _require(self, range_map: RangeMap) -> None:
+        """Raise `WorkerError` unless the hosts of `range_map` will have what the records say when it is settled."""
+        if fault := self._fault_of(range_map):
+            raise WorkerError(fault, Hint("host", "DIR"))
+        self._ready = range_map
 
-        def work() -> dict[str, list[Array]]:
-            fields = {"first": first, "fresh": range_map.fresh}
-            return self._keepers.ask("host-settle", last, {host: {**fields} for host in hosts})
+    def _fault_of(self, range_map: RangeMap) -> str:
+        before, self._keepers.range_map = self._keepers.range_map, range_map
+        try:
+            return self._placed(dry=True)[0]
+        finally:
+            self._keepers.range_map = before
 
-        answers = self._keepers.pool.insist(f"moving of {_named(first, last)}", work)
-        sizes, lanes = np.zeros(last - first + 1, dtype=np.uint64), [NOTHING] * (last - first + 1)
-        for host, arrays in answers.items():
-            if [array.shape for array in arrays] != [(len(lanes), 3)] or arrays[0].dtype != np.uint64:
-                raise PayloadError(f"the answer of host {host} is not readable: its layers do not match")
-            sizes += arrays[0][:, 0]
-            parts = [(int(one), int(two)) for _, one, two in arrays[0]]
-            lanes = [add_lanes(*each) for each in zip(lanes, parts, strict=True)]
-        for depth in range(first, last + 1):
-            found = int(sizes[depth - first]), digest_text(lanes[depth - first])
-            _require_same(self._store.layer_record(depth), *found)
+    def _place(self) -> None:
+        """Have hosts put layers where they belong; `WorkerError` unless they have what the records say."""
+        if fault := self._placed(dry=False)[0]:
+            raise WorkerError(fault, Hint("host", "DIR"))
 
+    def _placed(self, dry: bool) -> tuple[str, list[Array]]:
+        """Have hosts put layers where they belong, or, if `dry`, only count them.
 
-def _require_same(record: LayerRecord, size: int, digest: str) -> None:
-    if record.hosted and (record.size, record.digest) != (size, digest):
-        raise ContradictionError(
-            f"layer {record.depth} has {record.size:,} configurations and digest {record.digest}, but "
-            f"{size:,} and {digest} at its hosts"
-        )
+        Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
+        """
+        range_map, fault, kind = self._keepers.range_map, "", np.dtype(np.uint64)
+        sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
+        for first, last in self._batches():
+            fields = {"first": first, "fresh": range_map.fresh, "dry": dry}
+            ask = partial(self._keepers.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
+            answers = self._keepers.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
+            figures = np.zeros((last - first + 1, 3), dtype=kind)
+            for place, host in enumerate(range_map.hosts):
+                expected = [(figures.shape, kind), (sums[place].shape, kind)]
+                if [(each.shape, each.dtype) for each in answers[host]] != expected:
+                    raise PayloadError(f"the answer of host {host} is not readable: its layers do not match")
+                # Digests add up modulo 2^64, as these do.
+                figures += answers[host][0]
+                sums[place] += answers[host][1]
+            for depth, (size, *lanes) in enumerate(figures.tolist(), first):
+                record = self._store.layer_record(depth)
+                if record.hosted and (record.size, record.digest) != (size, digest_text((lanes[0], lanes[1]))):
+                    fault = fault or (
+                        f"layer {depth} has {record.size:,} configurations, but its hosts have "
+                        f"{size:,}{' others' if size == record.size else ''} in their ranges"
+                    )
+        return fault, sums
 
 
 def _without_labels(state: State, run: str) -> State:

@@ -200,7 +200,7 @@ def test_a_host_takes_part_only_when_it_has_its_ranges(
     directory, resources, hosts.chosen = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), ["a", "b"]
 
     def kill(asked: str, host: str, request: HostRequest) -> None:
-        if asked == task and len(request.hosts) == 3:
+        if asked == task and len(request.hosts) == 3 and not request.dry:
             raise Killed
 
     hosts.then = kill
@@ -233,7 +233,7 @@ def test_blocks_settle_in_many_commits(
             if len(commits) in (2, 5, 9, 20):
                 raise Killed
 
-    def settle_and_say(copies: Copies, own: RunStore, request: HostRequest) -> Array:
+    def settle_and_say(copies: Copies, own: RunStore, request: HostRequest) -> list[Array]:
         settling.append(True)
         try:
             return settle(copies, own, request)
@@ -321,13 +321,16 @@ def test_a_drain_that_is_killed_hides_nothing(
     directory, hosts.copies = new_run(tmp_path, options), copies
     assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
 
-    def kill(asked: str, *_: object) -> None:
-        if task in (asked, "recorded"):
+    def kill(asked: str, host: str, request: HostRequest) -> None:
+        if asked == task and not request.dry:
             raise Killed
+
+    def kill_at_once(moving: RangeMover) -> None:
+        raise Killed
 
     with monkeypatch.context() as patched:
         if task == "recorded":
-            patched.setattr(RangeMover, "_place", kill)
+            patched.setattr(RangeMover, "_place", kill_at_once)
         else:
             hosts.then = kill
         with pytest.raises(Killed):

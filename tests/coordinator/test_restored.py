@@ -1,4 +1,4 @@
-"""Hosts that are ahead of a coordinator whose data was restored: the run is made again from there, and right."""
+"""Coordinators and hosts whose directories are of different moments: the run goes on and is right, or is refused."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,9 +8,26 @@ from typing import Any
 
 import pytest
 
+import hakoiri.coordinator.runs.drive as driving
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs.drain import drain_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.errors import Hint
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
-from tests.support.near_hosts import NearHosts, always_even, assert_as_a_plain_search, driven, resources_of
+from hakoiri.worker.hosts.copies import COPIES_FOLDER
+from hakoiri.worker.hosts.host import Host
+from tests.support.near_hosts import (
+    NearHosts,
+    always_even,
+    assert_as_a_plain_search,
+    driven,
+    range_map_of,
+    resources_of,
+)
 from tests.support.runs import Notes
 from tests.support.toy_runs import new_run
 
@@ -67,3 +84,102 @@ def test_a_host_whose_ranges_have_moved_since_says_so(
     shutil.move(saved, directory)
     with pytest.raises(WorkerError, match=r"it keeps other ranges of the run than the coordinator's record says"):
         driven(directory, resources, Notes())
+
+
+OPTIONS = {"layout": "u64", "keys": "spread", "directed": "no", "size": "600"}
+
+
+def put_back(hosts: NearHosts, name: str, saved: Path) -> None:
+    """Have a host begin anew with the directory that was saved."""
+    hosts._hosts[name].close()
+    directory = hosts._directory / name
+    shutil.rmtree(directory)
+    shutil.copytree(saved, directory)
+    hosts._hosts[name] = Host(directory, 2)
+
+
+def forget_copies(hosts: NearHosts, name: str, depth: int) -> None:
+    """Have a host lose its copies of a layer."""
+    hosts.restart(name)
+    [directory] = hosts._directory.glob(f"{name}/run-*/{COPIES_FOLDER}")
+    with RunStore(directory, writable=True) as store:
+        assert store.names(BLOCKS, number_key(depth))
+        store.erase(BLOCKS, number_key(depth))
+        store.commit(store.state)
+
+
+def test_keys_outside_own_ranges_end_a_layer(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator's data is a copy of before ranges moved, and hosts do not know theirs, as in earlier versions."""
+    directory, saved, resources = new_run(tmp_path, OPTIONS), tmp_path / "saved", resources_of(monkeypatch, "u64")
+    driven(directory, resources, Notes(), 3)
+    shutil.copytree(directory, saved)
+    with monkeypatch.context() as moving:
+        always_even(moving)
+        driven(directory, resources, Notes(), 6)
+    assert range_map_of(directory, hosts).owners != range_map_of(saved, hosts).owners
+    shutil.rmtree(directory)
+    shutil.move(saved, directory)
+    monkeypatch.setattr(part.RunPart, "_require_ranges", lambda *_: None)
+    with pytest.raises(WorkerError, match=r"of layer 3, [\d,]+ outside its ranges"):
+        driven(directory, resources, Notes())
+
+
+def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
+    directory = new_run(tmp_path, OPTIONS)
+    driven(directory, resources, Notes(), 4)
+    shutil.copytree(hosts._directory / "b", tmp_path / "saved")
+    driven(directory, resources, Notes(), 7)
+    put_back(hosts, "b", tmp_path / "saved")
+    with pytest.raises(WorkerError, match=r"layer 5 has [\d,]+ configurations, but its hosts have") as refused:
+        driven(directory, resources, Notes())
+    assert refused.value.hints == (Hint("drain", "b"),)
+    drain_run(directory, "b", "", Control(), Notes())
+    hosts.leaving = {"b"}
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, OPTIONS, hosts)
+
+
+def test_copies_that_are_missing_are_made_again(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.copies, resources, notes = 2, resources_of(monkeypatch, "u64"), Notes()
+    directory = new_run(tmp_path, OPTIONS)
+    driven(directory, resources, Notes(), 6)
+    forget_copies(hosts, "b", 5)
+    driven(directory, resources, notes, 8)
+    assert [text for text in notes.texts if "of another moment, and are made again" in text]
+    hosts.lose("a")
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, OPTIONS, hosts)
+
+
+def test_a_run_that_hosts_keep_says_over_which_redis(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_run(tmp_path, OPTIONS)
+    driven(directory, resources_of(monkeypatch, "u64"), Notes(), 5)
+    monkeypatch.setattr(driving, "open_context", open_context)
+    for asked in (0, None):
+        with pytest.raises(WorkerError, match=r"is kept by a, b, c") as refused:
+            driven(directory, Resources(hosts=asked), Notes())
+        assert refused.value.hints == (Hint("give", "redis", "redis://near"),)
+        with RunStore(directory) as store:
+            assert store.state.status == "interrupted"
+
+
+def test_others_take_over_only_with_whole_copies(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a host is away copies of its ranges turn out to be missing; when it is back the run goes on."""
+    hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
+    directory = new_run(tmp_path, OPTIONS)
+    driven(directory, resources, Notes(), 6)
+    forget_copies(hosts, "b", 5)
+    hosts.gone = {"a"}
+    with pytest.raises(WorkerError, match=r"layer 5 has [\d,]+ configurations, but its hosts have") as refused:
+        driven(directory, resources, Notes())
+    assert refused.value.hints == (Hint("host", "DIR"),)
+    hosts.gone = set()
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, OPTIONS, hosts)

@@ -63,7 +63,7 @@ class NearHosts(HostPool):
     def __init__(self, directory: Path, server: RedisServer) -> None:
         self._directory, self._server, self._near = directory, server, 0
         self._hosts = {name: Host(directory / name, 2) for name in NAMES}
-        self.memory, self.puzzle, self._wanted = 1, cast(Puzzle, None), 0
+        self.memory, self.puzzle, self._wanted, self.address = 1, cast(Puzzle, None), 0, "redis://near"
         self._control, self._observer, self.chosen = Control(), SilentObserver(), NAMES
         self._tuning, self.copies, self.leaving = DEFAULT, 1, set[str]()
         self.gone, self.told = set[str](), Counter[str]()
@@ -119,7 +119,7 @@ class NearHosts(HostPool):
             except PayloadError as error:
                 raise HostLostError(f"host {name}: {error}") from error
             except Exception as error:
-                raise WorkerError(f"host {name}: {error}") from error
+                raise WorkerError(f"host {name}: {error}", *getattr(error, "hints", ())) from error
             self.asked[task] += 1
             self.then(task, name, HostRequest.of(arrays))
         return answers

@@ -365,7 +365,9 @@ def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hako
         )
     refused = hakoiri.here("resume", run, "--hosts", "none", check=False)
     assert (refused.code, "--hosts all" in refused.error) == (1, True), refused
-    assert "hosts need a Redis" in hakoiri.here("resume", run, check=False).error
+    refused = hakoiri.here("resume", run, check=False)
+    assert f"; set --redis or HAKOIRI_REDIS {hosts.url}" in refused.error, refused
+    assert hakoiri.state().status == "interrupted"
     hakoiri.here("resume", run, "--redis", hosts.url)
     assert_as_by_threads(hakoiri, hosts, run, *TILES)
 

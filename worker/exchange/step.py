@@ -86,6 +86,12 @@ class RangeStep:
         """All keys below this one are expanded, unless ranges take turns."""
         return max(self.at.values(), default=0)
 
+    @property
+    def is_finished(self) -> bool:
+        """Return whether all keys in the ranges at hand are expanded."""
+        bounds, away = enumerate(self._exchange.bounds), self._exchange.away
+        return all(number in away or self.at.get(number, low) >= high for number, (low, high) in bounds)
+
     def plan_bitmaps(self) -> None:
         """Use bitmaps where successors are dense. Bitmaps that do not all fit in memory are coded one by one."""
         expected = int(self._sample.branching * self._source.size)

@@ -72,23 +72,29 @@ class Copies(RunStore):
         with self._lock:
             self.commit(self.state)
 
-    def settle(self, own: RunStore, request: HostRequest) -> Array:
+    def settle(self, own: RunStore, request: HostRequest) -> list[Array]:
         """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
 
-        What is to be neither is dropped, and blocks that reach into ranges in `request.fresh` are split. Return [size,
-        two lanes of the digest] of each layer of the part, as uint64. Raises `DamagedError`.
+        What is to be neither is dropped, and blocks that reach into ranges in `request.fresh` are split. If the request
+        is `dry`, nothing changes. Return [size, two lanes of the digest] of each layer of the part, and the sum of the
+        checksums of the names of its blocks, and of its copies, of each range, as uint64. Raises `DamagedError`.
         """
-        if request.fresh:
+        if request.fresh and not request.dry:
             self._split(own, request)
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
         own.stage_record(META, OWN_RANGES_KEY, {"digest": ""})
         mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
         records, left = list[LayerRecord](), list[bytes]()
+        sums = np.zeros((len(request.owners), 2), dtype=np.uint64)
 
         def range_of(name: bytes) -> int:
             return bisect_right(cuts, split_block_key(name)[1])
 
         def commit(depth: Depth) -> None:
+            if request.dry:
+                own.discard_staged()
+                self.discard_staged()
+                return
             # IMPORTANT: in this order, so that there is no moment at which neither store has a block.
             self.finish()
             own.commit(replace(own.state, depth=max(own.state.depth, depth)))
@@ -115,9 +121,12 @@ class Copies(RunStore):
             left += [name for name in here if range_of(name) not in copied]
             layer.stage()
             records.append(layer.record)
+            for place, names in enumerate((layer.names, {*here, *going})):
+                for name in names:
+                    sums[range_of(name), place] += zlib.crc32(name)
         own.stage_record(META, OWN_RANGES_KEY, {"digest": request.own_digest})
         commit(request.depth)
-        return np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64)
+        return [np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64), sums]
 
     def _split(self, own: RunStore, request: HostRequest) -> None:
         """Split blocks that reach into ranges that were cut off, own ones and copies; durable."""

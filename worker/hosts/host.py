@@ -97,10 +97,7 @@ class Host:
                 return [as_array({})]
             if not directory.exists():
                 if task != "host-take":
-                    text = f"it keeps nothing of run {request.manifest.get('run')}"
-                    if request.copies:
-                        raise TaskError(f"{text}; other hosts have copies", Hint("drain", self.name))
-                    raise TaskError(f"{text}; start a new run")
+                    raise request.lost(f"it keeps nothing of run {request.manifest.get('run')}")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, data_pool, task)
             if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):

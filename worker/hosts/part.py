@@ -102,9 +102,7 @@ class RunPart:
             self._drop_from(request.depth)
             if self.store.state.depth != request.depth - 1:
                 there = self.store.state.depth
-                raise TaskError(
-                    f"it has layers of the run up to {there}, expected {request.depth - 1}; start a new run"
-                )
+                raise request.lost(f"it has layers of the run up to {there}, expected {request.depth - 1}")
             self._step = self._step_from(_first_mark(request), request, session)
         return self._expand(request, session)
 
@@ -165,16 +163,18 @@ class RunPart:
         return [as_array({})]
 
     def settle(self, request: HostRequest) -> list[Array]:
-        """Move blocks to the store of own ranges or of copies; return the figures of the own part of each layer.
+        """Move blocks to the store of own ranges or of copies; return the figures of `Copies.settle`.
 
-        Rounds kept of a layer, and what has been joined of a whole space, are dropped.
+        Rounds kept of a layer, and what has been joined of a whole space, are dropped, unless the request is `dry`.
         """
         self._abandon()
+        if request.dry:
+            return self.copies.settle(self.store, request)
         for database, name in ((LABELS, b""), (META, PARTIAL_KEY), (META, NUMBERS_KEY)):
             self.store.erase(database, name)
         self._layers.forget()
         self._layers.forget_older()
-        return [self.copies.settle(self.store, request)]
+        return self.copies.settle(self.store, request)
 
     def check(self, request: HostRequest, session: str, others: Arrays) -> list[Array]:
         """Check some more of the layers `request.first` to `request.depth` (`PartCheck`)."""
@@ -227,10 +227,7 @@ class RunPart:
             # The part was made by an earlier version.
             return
         if self.store.read_record(META, OWN_RANGES_KEY, "record of its ranges")["digest"] != request.own_digest:
-            raise TaskError(
-                "it keeps other ranges of the run than the coordinator's record says; one of both was restored from an "
-                "older copy: restore the newer one"
-            )
+            raise request.lost("it keeps other ranges of the run than the coordinator's record says: one is older")
 
     def _drop_from(self, depth: Depth) -> None:
         """Drop layer `depth` and those after it, and the work in progress."""

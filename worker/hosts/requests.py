@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import msgpack
 import numpy as np
 
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.storage.layers.digest import digest_text, lanes_in
 from hakoiri.storage.ledger.manifest import Depth, all_fields
-from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
@@ -44,10 +45,10 @@ class HostRequest:
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
     in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. If it is
-    `ahead`, a host that has merged the layer expands a round for the next one in the same attempt. Layers of goal
-    distances of a directed puzzle lie within the run of the manifest `base`, which has the same ranges. Each range of a
-    whole space but the last has so many `slabs`. `beginning` is a random text, another one each time that a layer's
-    first round, or the joining of a space, is begun.
+    `dry`, blocks are only counted as though they had moved. If it is `ahead`, a host that has merged the layer expands
+    a round for the next one in the same attempt. Layers of goal distances of a directed puzzle lie within the run of
+    the manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
+    `beginning` is a random text, another one each time that a layer's first round, or the joining of a space, is begun.
     """
 
     manifest: dict[str, Any]
@@ -73,6 +74,7 @@ class HostRequest:
     ahead: bool = False
     pieces: list[int] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
+    dry: bool = False
     slabs: int = 0
     beginning: str = ""
 
@@ -110,6 +112,12 @@ class HostRequest:
     def copied(self) -> frozenset[int]:
         """The ranges of which it has a copy."""
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
+
+    def lost(self, text: str) -> TaskError:
+        """Return the error of a receiver that lacks what it is asked for; it says how the run goes on without."""
+        if self.copies:
+            return TaskError(f"{text}; other hosts have copies", Hint("drain", self.hosts[self.me]))
+        return TaskError(f"{text}; restore the newest copy of its directory, or of the run, or start a new run")
 
     def arrays(self, *keys: Array) -> list[Array]:
         """Return the request as a chunk for `worker.transport`, followed by batches of keys."""

@@ -138,10 +138,14 @@ class HostStep:
         Where the last layer took long to send, some parts are sent while the rest is expanded.
         """
         began, sent, busy = monotonic(), self._outbox.sent_bytes, self._outbox.busy
-        while self.mark.expanded < self._all:
+        while not self._is_finished:
             self._expand_part(began + seconds, seconds / PARTS)
             if monotonic() > began + seconds:
                 break
+        if self._is_finished and self.mark.expanded != self._all:
+            left = self._all - self.mark.expanded
+            text = f"it has {self._all:,} configurations of layer {self.mark.depth - 1}, {left:,} outside its ranges"
+            raise self._request.lost(text)
         expanded = monotonic()
         self._outbox.flush()
         ended, took = monotonic(), self.mark.seconds + expanded - began
@@ -171,7 +175,7 @@ class HostStep:
         mark = self.mark
         return HostExpanded(
             mark.expanded, mark.flow or 0, mark.seconds, self._part.shares.workers, self._outbox.sent, mark.sent,
-            mark.expanded == self._all, mark.round, mark.given,
+            self._is_finished, mark.round, mark.given,
             "" if self._part.within is None else self._part.within.digest,
         )  # fmt: skip
 
@@ -224,6 +228,10 @@ class HostStep:
         self._outbox.give_up()
         if clear:
             self._spill.clear()
+
+    @property
+    def _is_finished(self) -> bool:
+        return not self._all or self._ranges.is_finished
 
     @property
     def _within(self) -> BaseConfigurations | None:
