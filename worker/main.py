@@ -1,4 +1,4 @@
-"""One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m hakoiri.worker.main``.
+"""One worker process, ``python -m hakoiri.worker.main``, started by `worker.transport.supervisor`.
 
 Its environment holds all its settings: HAKOIRI_REDIS the Redis URL; for a host that keeps ranges, HAKOIRI_STORE the
 directory, HAKOIRI_THREADS the number of threads, HAKOIRI_DATA_REDIS the URL of its data Redis, if any. The worker runs

@@ -23,7 +23,7 @@ from hakoiri.coordinator.session import resources
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.worker.transport.forked import Forked
+from tests.support.forked import Forked
 from tests.support.forking import SCARCE, fork_command
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")

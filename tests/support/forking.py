@@ -8,18 +8,23 @@ what `tests.support.preloaded` loads.
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hakoiri.cli import main
 from hakoiri.coordinator.session import resources
 from hakoiri.worker import program
 from hakoiri.worker.main import main as work
 from hakoiri.worker.parent import end_with
-from hakoiri.worker.transport.forked import Forked
+from hakoiri.worker.transport.supervisor import Supervisor
+from tests.support.forked import Forked, fork
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
 SCARCE = 1
+_start_interpreter = Supervisor._start
 #: What forks processes that have imported Hakoiri.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.support.preloaded"])
@@ -52,6 +57,18 @@ def _work_otherwise(change: str, env: dict[str, str]) -> None:
     work()
 
 
+def _start_worker(supervisor: Supervisor) -> Any:
+    """A worker that inherits what was changed in its supervisor; a new interpreter if that has other threads."""
+    if threading.active_count() > 1:
+        return _start_interpreter(supervisor)
+    return fork(partial(_work_in, supervisor._environment))
+
+
+def _work_in(env: dict[str, str]) -> None:
+    os.environ |= env
+    work()
+
+
 def _run(
     arguments: list[str], streams: tuple[Path, Path], env: dict[str, str], cwd: Path,
     before: Callable[[], object] | None,
@@ -69,6 +86,7 @@ def _run(
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["hakoiri", *arguments]
     resources.LEAST_MEMORY = SCARCE
+    Supervisor._start = _start_worker  # type: ignore[assignment, method-assign]
     if before is not None:
         before()
     main()

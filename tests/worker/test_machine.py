@@ -184,14 +184,3 @@ def test_how_a_worker_ended_is_said() -> None:
     said = [supervisor._fate(code) for code in (0, 1, -9)]
     assert all(each for each in said) and len({*said}) == 3
     assert [("SIGKILL" in each or "signal" in each) for each in said] == [False, False, True]
-
-
-def test_a_process_that_has_threads_forks_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of the user may have started some; a lock that one holds would stay shut in the worker."""
-    monkeypatch.setattr(supervisor, "connect", lambda url: None)
-    monkeypatch.setattr(supervisor, "fork", lambda work: "a fork")
-    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: "an interpreter")
-    team = Supervisor("redis://", 1, lambda text: None, work=lambda: None)
-    for threads, expected in ((1, "a fork"), (2, "an interpreter")):
-        monkeypatch.setattr(threading, "active_count", lambda threads=threads: threads)
-        assert str(team._start()) == expected

@@ -103,7 +103,6 @@ def worker(
     part of each run on its own disk. SIGTERM and --until TIME stop them too.
     """
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker import main
     from hakoiri.worker.hosts.host import STORE, THREADS, is_host, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import without_password
@@ -127,8 +126,7 @@ def worker(
         more = {UNTIL: str(until)} if store is None else {STORE: str(store), THREADS: str(count)}
         processes_kept, pinned = (count, cores) if store is None else (1, [])
         supervisor = Supervisor(
-            url, processes_kept, log, files, server.url if server else data_redis, server, pinned, main.main, more,
-            until,
+            url, processes_kept, log, files, server.url if server else data_redis, server, pinned, more, until,
         )  # fmt: skip
         with stopping_with(lambda _: supervisor.request_stop()):
             team = (

@@ -1,4 +1,4 @@
-"""A forked child, which shares the modules that its parent has imported: numba, RQ and the rest take 0.3 s."""
+"""A forked child, which shares the modules that its parent has imported: numba, RQ and the rest take 0.4 s."""
 
 import gc
 import multiprocessing

@@ -3,8 +3,8 @@
 import os
 import signal
 
-from hakoiri.worker.transport.forked import fork
 from tests.support.commands import PATIENCE_SECONDS
+from tests.support.forked import fork
 
 
 def test_no_signal_is_sent_to_one_that_is_gone() -> None:
