@@ -1,5 +1,6 @@
 """The commands of README and docs are typed here, and print what the texts promise."""
 
+import json
 import os
 import re
 import shlex
@@ -134,6 +135,21 @@ def test_every_command_is_in_the_readme() -> None:
     names = get_command(app).commands  # type: ignore[attr-defined]
     missing = {name for name in names if not re.search(rf"`[^`\n]*\b{name}\b", readme)}
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/explanation/answers.md"])
+def test_as_many_kills_are_recorded_as_the_text_says(name: str) -> None:
+    parts = json.loads((ROOT / "campaigns" / "mayhem" / "results.json").read_text(encoding="utf-8"))["parts"]
+    recorded = sum(parts[part]["blows"] for part in ("kills", "keepers", "copies")) + parts["soak"]["kills"]
+    assert f" {recorded:,} recorded kills" in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_files_of_a_key_have_about_as_many_lines_as_the_text_says() -> None:
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    said = re.search(r"(?s)To follow a key.*?:((?:\s+`[^`]+`,)+) in this order: about ([\d,]+) lines", text)
+    assert said
+    lines = sum(len((ROOT / name).read_text().splitlines()) for name in re.findall("`(.*?)`", said[1]))
+    assert abs(lines - int(said[2].replace(",", ""))) <= lines / 10
 
 
 def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
