@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from hakoiri.worker.transport.names import HOSTS
 from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
-_RETRY_SECONDS, _LOG_SECONDS = 0.2, 1.0
+_RETRY_SECONDS, _REPEAT_SECONDS = 0.2, 1.0
 #: Redis may be back later, or accept the password again.
 _AWAY = (RedisUnavailableError, RedisRefusedError)
 #: Options of mallopt(3): the size from which arrays are mapped, and the free memory that is kept.
@@ -69,12 +70,13 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        end_heartbeat = start_heartbeat(worker.name, connect(url), parent)
-        threading.Thread(target=_log_for_ever, args=(worker,), daemon=True, name="log").start()
+        end_heartbeat, now_and_then = start_heartbeat(worker.name, connect(url), parent), worker.print_done
     else:
         data_redis = OwnDataRedis(own)
         forget_draining(connection, host.name)
         start_heartbeat(worker.name, connect(url), parent, lambda: host.beat(data_redis()), HOSTS)
+        now_and_then = host.remove_deleted
+    threading.Thread(target=_repeat, args=(now_and_then,), daemon=True).start()
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
@@ -88,11 +90,11 @@ def _work() -> None:
         sys.exit(OUT_OF_TIME)
 
 
-def _log_for_ever(worker: TaskWorker) -> None:
-    """Print now and then what a worker has done. IMPORTANT: not in its heartbeat, which a full pipe would hold up."""
+def _repeat(work: Callable[[], None]) -> None:
+    """Do something now and then. IMPORTANT: not in the heartbeat, which a full pipe or a slow disk would hold up."""
     while True:
-        time.sleep(_LOG_SECONDS)
-        worker.print_done()
+        time.sleep(_REPEAT_SECONDS)
+        work()
 
 
 def _keep_memory() -> None:

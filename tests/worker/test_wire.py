@@ -1,5 +1,6 @@
 """Messages between hosts: what goes into an outbox comes out of the inboxes, once, and nothing else is believed."""
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random
 from threading import Barrier, Event, Thread
+from time import time
 from typing import Any
 
 import numpy as np
@@ -333,6 +335,26 @@ def test_a_manifest_with_other_keys_than_its_puzzle_is_refused_each_time(host: H
     for _ in range(2):
         with pytest.raises(TaskError, match="different key layouts"):
             asked(host, "host-take", np.array([0], dtype=np.uint32), manifest=manifest)
+
+
+def test_a_part_that_is_deleted_can_be_renamed_back_for_a_day(host: Host, tmp_path: Path) -> None:
+    store, keys = tmp_path / "host", np.array([0], dtype=np.uint32)
+    asked(host, "host-take", keys)
+    (before,) = store.glob("run-*")
+    asked(host, "host-leave")
+    asked(host, "host-leave")
+    (deleted,) = store.glob("deleted-*")
+    assert not before.exists()
+    host.remove_deleted()
+    deleted.rename(before)
+    assert asked(host, "host-index", depth=0)[0].tolist() == [0]
+    for _ in range(2):
+        asked(host, "host-take", keys)
+        asked(host, "host-leave")
+    old, young = store.glob("deleted-*")
+    os.utime(old, (0, time() - 86_401))
+    host.remove_deleted()
+    assert list(store.glob("deleted-*")) == [young]
 
 
 def test_blocks_that_are_not_awaited_or_not_whole_are_no_copies(host: Host, tmp_path: Path) -> None:

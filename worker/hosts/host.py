@@ -6,8 +6,9 @@ import re
 import secrets
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,8 @@ _Made = TypeVar("_Made")
 _NAME_FILE = "host"
 _NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
+#: The name of a part that a coordinator had deleted begins so, and ends with what it was before. It stays for a day.
+_DELETED, _STAYS_SECONDS = "deleted-", 86_400.0
 #: Requests that begin a step; reading must not disturb one.
 _STEPS = ("host-take", "host-expand", "host-back", "host-list")
 #: Requests that change the stored layers of a finished run.
@@ -93,7 +96,9 @@ class Host:
         with _named(directory.name, str(request.manifest.get("run"))):
             if task == "host-leave":
                 self._close(directory)
-                shutil.rmtree(directory, ignore_errors=True)
+                if directory.exists():
+                    os.utime(directory)
+                    directory.rename(self._directory / f"{_DELETED}{secrets.token_hex(3)}-{directory.name}")
                 return [as_array({})]
             if not directory.exists():
                 if task != "host-take":
@@ -110,6 +115,13 @@ class Host:
                 # IMPORTANT: a failed write poisons an open store for good; the next request finds what is committed.
                 self._close(directory)
                 raise
+
+    def remove_deleted(self) -> None:
+        """Remove the parts that were deleted a day ago; any thread may call this."""
+        for part in self._directory.glob(f"{_DELETED}*"):
+            with suppress(FileNotFoundError):  # The user has removed it.
+                if part.stat().st_mtime < time.time() - _STAYS_SECONDS:
+                    shutil.rmtree(part, ignore_errors=True)
 
     def close(self) -> None:
         """Close all parts; what is committed stays."""
