@@ -1,5 +1,6 @@
 """Reads configurations and texts that a user gives, or the files that they name."""
 
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -9,6 +10,8 @@ from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
+#: The marks of levels of Sokoban, where a blank is floor.
+_SOKOBAN = "#@+$*. -_"
 STDIN = "-"
 _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 
@@ -16,24 +19,56 @@ _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 def read_board(text: str) -> str:
     """Return the text of a configuration, or the content of the named file: UTF-8, its rows joined by ``/``.
 
-    A file may be a pipe, and ``-`` is stdin. Blank lines and comments, which begin with ``;``, are left out.
+    A file may be a pipe, and ``-`` is stdin. Left out are blank lines, comments, which begin with ``;``, and a title or
+    size before the board. Blanks in levels of Sokoban are floor, ``-``.
     """
     if not _is_file(text):
         rows = text.split("/")
         is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
         return text if is_board else _no_file(text)
     found = _text_of_file(text, _MOST_BYTES, "holds no board")
-    rows = [line.strip() for line in found.splitlines()]
-    rows = [row for row in rows if row and not row.startswith(COMMENT)]
+    named = "stdin" if text == STDIN else f"the file {text}"
+    blocks = [_rows_of(block) for block in re.split(r"\n\s*\n", found.replace("\r\n", "\n"))]
+    boards = [rows for rows in blocks if len(rows) > 1]
+    if len(boards) > 1:
+        raise ConfigurationError(f"{named} has {len(boards)} boards: which? give one of them alone")
+    if boards:
+        blocks = [rows for rows in blocks if len(rows) > 1 or not rows or not _is_title(rows[0], boards[0])]
+    rows = [row for block in blocks for row in block]
     if not rows:
-        raise ConfigurationError(f"{'stdin' if text == STDIN else f'the file {text}'} holds no board")
-    return "/".join(rows)
+        raise ConfigurationError(f"{named} holds no board")
+    return "/".join(rows[1:] if _is_title(rows[0], rows[1:]) else rows)
+
+
+def _rows_of(block: str) -> list[str]:
+    """Return the rows of a block of lines."""
+    lines = [line.rstrip() for line in block.split("\n") if not line.lstrip().startswith(COMMENT)]
+    levels = [line for line in lines if "#" in line and not line.strip(_SOKOBAN)]
+    if any(" " in line for line in levels):
+        width = max(map(len, levels))
+        # Outside it is a wall.
+        inner = ((line, line.lstrip().replace(" ", "-")) for line in levels)
+        return [
+            (len(line) - len(marks)) * "#" + marks.ljust(width - len(line) + len(marks), "#") for line, marks in inner
+        ]
+    return [row for line in lines if (row := line.strip())]
+
+
+def _is_title(line: str, rows: list[str]) -> bool:
+    """Return whether a line beside a board is a title, of another length than its rows, or its size."""
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+        return False
+    sizes = sorted((len(rows), len(rows[0])))
+    is_word = re.search(r"\s", line) is not None or line.isdecimal()
+    return (is_word and len(line) != len(rows[0])) or sorted(map(int, re.findall(r"\d+", line))) == sizes
 
 
 def read_text(text: str) -> str:
     """Return a text (deals, a sequence of moves), or the unchanged content of the named file."""
     if _is_file(text):
-        return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
+        if (found := _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")).strip():
+            return found
+        raise ConfigurationError(f"{'stdin' if text == STDIN else f'the file {text}'} is empty")
     return _no_file(text)
 
 

@@ -35,7 +35,9 @@ _MOST_CAP, _MOST_MOVES, _MOST_EACH = 10_000_000, 10_000, 64
 #: Positions that a hunt from one board may search: it is one task, and a stop waits for its end.
 _MOST_HUNTED = 20_000_000
 #: Increase it when other boards are found than before.
-_VERSION = 1
+_VERSION = 2
+#: Numbers of pieces were not fitted to the board.
+_UNFITTED = 1
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,10 @@ class GeneratePlan:
 
     def first(self) -> str:
         """Return a board of the pieces; `PuzzleError` for an invalid plan."""
-        if self.generate_version != _VERSION:
+        if self.generate_version not in (_UNFITTED, _VERSION):
             raise PuzzleError(f"the run was made by version {self.generate_version} of generators, expected {_VERSION}")
         boards = Boards.parse(self.size, self.pieces, self.empty)
-        pieces, board = boards.random(random_words(self.seed << 32))
+        pieces, board = boards.random(random_words(self.seed << 32), self.generate_version > _UNFITTED)
         goal_of(boards.size, pieces, self.goal)
         if not board:
             raise PuzzleError(
@@ -76,6 +78,7 @@ class GeneratePlan:
         """Return the workers' task for a batch."""
         wanted = asdict(self)
         del wanted["generate_version"], wanted["hunt"]
+        wanted["fitted"] = self.generate_version > _UNFITTED
         return DesignRequest(**wanted, first=batch * _COUNT, count=_COUNT)
 
     def hunted(self, row: Mapping[str, Any]) -> DesignRequest:
@@ -117,9 +120,11 @@ class GenerateBoards(RowsJob):
         require_seconds(seconds)
         if spec.options.get("goal"):
             raise PuzzleError("the goal of the generator and option goal cannot be combined")
+        pieces = " ".join(pieces.split())
+        goal = goal or _usual_goal(Boards.parse(size, pieces, empty), bool(spec.options.get("axis")))
         plan = GeneratePlan(
             size,
-            " ".join(pieces.split()),
+            pieces,
             empty.strip(),
             goal,
             least,
@@ -275,6 +280,14 @@ class GenerateBoards(RowsJob):
 
     def rows(self) -> Iterator[dict[str, Any]]:
         return map(_told, self.boards())
+
+
+def _usual_goal(boards: Boards, bound: bool) -> str:
+    """Return the usual goal of the first piece: the middle of the lower edge; for `bound` pieces of the right one."""
+    (form, *_), size = boards.pieces[0], boards.size
+    across, down = size.width - form.extent.width, size.height - form.extent.height
+    row, column = (down // 2, across) if bound else (down, across // 2)
+    return f"{form}@{row + 1},{column + 1}"
 
 
 def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from itertools import chain
 from typing import NamedTuple
 
 from hakoiri.coordinator.errors import UnanswerableError
@@ -73,6 +74,22 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     spent, largest, exhausted = time.monotonic() - began, max(layers, key=len), following is not None
     share = int(code_keys(0, largest).lengths.sum()) / len(largest)
     return Probe(configurations, len(layers) - 1, goal_depth, exhausted, puzzle.total, spent, share)
+
+
+def probe_whole(puzzle: Puzzle, seconds: float = MOST_SECONDS) -> Probe:
+    """List the whole space and expand it for some seconds; `PuzzleError` if the puzzle cannot list it."""
+    blocks = puzzle.configurations()
+    first = next(blocks)
+    # Loads the kernels, or compiles them, before the clock starts.
+    puzzle.expand(first[:1])
+    began, configurations, exhausted = time.monotonic(), 0, True
+    for part in (part for block in chain([first], blocks) for part in split(block, _BLOCK)):
+        if not (exhausted := time.monotonic() < began + seconds):
+            break
+        puzzle.expand(part)
+        configurations += len(part)
+    share = int(code_keys(0, first).lengths.sum()) / len(first)
+    return Probe(configurations, 0, None, exhausted, puzzle.total, time.monotonic() - began, share)
 
 
 def _following(puzzle: Puzzle, layers: list[Keys], until: float) -> Keys | None:

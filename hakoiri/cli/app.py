@@ -16,7 +16,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_group
 
 from hakoiri.cli.commands import declared
-from hakoiri.cli.completing import join_words, name_shell
+from hakoiri.cli.completing import join_words, name_shell, options_of_puzzle
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.hints import worded
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
@@ -113,6 +113,19 @@ class Command(_ShortHelp, TyperCommand):
             prefer(False)
         with results_apart():
             return super().invoke(ctx)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the words; an option of the puzzle, given as one of the command, is refused with its own form."""
+        line = " ".join(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            name = getattr(error, "option_name", "").removeprefix("--")
+            if name and name in options_of_puzzle(line):
+                value = re.search(rf"--{name}[ =](\S+)", line)
+                said = f"{name} is an option of the puzzle; use -o {name}={value[1] if value else 'VALUE'}"
+                raise typer.BadParameter(said) from None
+            raise
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that refuses repeated options, and reads -1 as a text (of burnt pancakes), not an option."""

@@ -23,6 +23,10 @@ def command_line(example: str, words: int = 1) -> Callable[[_Function], _Functio
     return declare
 
 
+#: The panel of the help for options of workers and hosts.
+TEAM = "Workers and hosts"
+
+
 def option(names: str, metavar: str | None, text: str, usual: str | bool = True, **more: Any) -> Any:
     """Return an option with a value, which the help calls `metavar`; several names are separated by spaces.
 

@@ -45,12 +45,12 @@ def _whole(incomplete: str) -> str:
 def options_beginning(incomplete: str) -> list[str]:
     """Return options of the puzzle named before, as ``NAME=VALUE``, or ``NAME=`` for any value."""
     line = os.environ.get(_WORDS) or os.environ.get(_LINE, "")
-    options, given = _options_of_puzzle(line), _GIVEN.findall(line)
+    options, given = options_of_puzzle(line), _GIVEN.findall(line)
     left = ((name, values or [""]) for name, values in options.items() if name not in given)
     return _offered((f"{name}={value}" for name, values in left for value in values), incomplete)
 
 
-def _options_of_puzzle(line: str) -> dict[str, list[str]]:
+def options_of_puzzle(line: str) -> dict[str, list[str]]:
     """Return the options of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
     from hakoiri.puzzles.registry import PUZZLES
     from hakoiri.puzzles.user.outline import options_in, source_of

@@ -7,33 +7,34 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hakoiri.cli import options as shared
-from hakoiri.cli.commands import option
+from hakoiri.cli.commands import TEAM, option
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
     from hakoiri.coordinator.session.resources import Resources
 
 ChunkOption = Annotated[
-    int | None, option("--chunk", "N", "Configurations per chunk.", min=1, usual="fitted to the work")
+    int | None,
+    option("--chunk", "N", "Configurations per chunk.", min=1, rich_help_panel=TEAM, usual="fitted to the work"),
 ]
 FarmOption = Annotated[
     Any,
     option("--farm", "auto|always|never|N",
            "With --redis: send chunks to workers if that is faster than the work on them; always; never; or always "
            "those of layers of N or more configurations.",
-           parser=shared.parse_farm, usual="auto"),
+           parser=shared.parse_farm, rich_help_panel=TEAM, usual="auto"),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
     option("--deadline", "SECONDS",
            "With --redis: if a chunk takes longer than this, send it to a second worker too.", min=0.1,
-           usual="60; deals 900"),
+           rich_help_panel=TEAM, usual="60; deals 900"),
 ]  # fmt: skip
 AuditOption = Annotated[
     float | None,
     option("--audit", "SHARE",
            "With --redis: check this share of the workers' chunks by computing them again here, e.g. 0.1%.",
-           parser=shared.parse_share, usual="none"),
+           parser=shared.parse_share, rich_help_panel=TEAM, usual="none"),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hakoiri.cli.commands import argument, flag, option
+from hakoiri.cli.commands import TEAM, argument, flag, option
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.families import classics
@@ -194,11 +194,13 @@ DataOption = Annotated[
 ]  # fmt: skip
 WideOption = Annotated[bool, flag("--wide", "Print digests in full on narrow terminals too.")]
 JsonOption = Annotated[bool, flag("--json", "Print one JSON object on stdout, everything else on stderr.")]
-RedisOption = Annotated[str | None, option("--redis", "URL", "Redis server of the workers.", usual="$HAKOIRI_REDIS")]
+RedisOption = Annotated[
+    str | None, option("--redis", "URL", "Redis server of the workers.", rich_help_panel=TEAM, usual="$HAKOIRI_REDIS")
+]
 HostsOption = Annotated[
     int | None,
     option("--hosts", "N|all|none", "With --redis: let N hosts keep the run (worker --store).", parser=parse_hosts,
-           usual="all, if they have twice the threads of this process"),
+           rich_help_panel=TEAM, usual="all, if they have twice the threads of this process"),
 ]  # fmt: skip
 CopiesOption = Annotated[
     int | None,
@@ -208,6 +210,7 @@ CopiesOption = Annotated[
         "Hosts that keep each part; with 2, the loss of a disk loses nothing.",
         min=1,
         max=2,
+        rich_help_panel=TEAM,
         usual="1",
     ),
 ]
@@ -218,7 +221,7 @@ PuzzleOptions = Annotated[
 WorkersOption = Annotated[
     int | None,
     option("--workers", "N", "Number of threads; with --redis, of workers to start for this run.", min=1,
-           usual="one per core; with --redis none"),
+           rich_help_panel=TEAM, usual="one per core; with --redis none"),
 ]  # fmt: skip
 MemoryOption = Annotated[
     int | None,

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hakoiri.coordinator.layers.probe import probe
+from hakoiri.coordinator.layers.probe import probe, probe_whole
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.contract import Puzzle
 
@@ -12,12 +12,12 @@ from hakoiri.puzzles.contract import Puzzle
 _MOST_SECONDS = 7 * 86_400
 
 
-def probe_row(puzzle: Puzzle, resources: Resources, data: Path) -> dict[str, Any]:
+def probe_row(puzzle: Puzzle, resources: Resources, data: Path, whole: bool = False) -> dict[str, Any]:
     """Return the figures of a probe (`coordinator.layers.probe`), and what a run with runs in `data` would need.
 
     `fits` is false if the disk is too small or a week too short, ``None`` if the size of the space is unknown.
     """
-    found = probe(puzzle)
+    found = probe_whole(puzzle) if whole else probe(puzzle)
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if folder.exists())
     disk, free, seconds = found.stored_bytes, shutil.disk_usage(there).free, found.seconds
     return {

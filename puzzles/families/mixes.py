@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS, parse_board
+from hakoiri.puzzles.errors import Hint, PuzzleError
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS, WALL, parse_board
 from hakoiri.puzzles.sliding_blocks.shapes import Shape, extent_of, shape_name, shape_of
 
 _ANY = "*"
 #: A cell of a drawn piece.
 _DRAWN = "x"
+_NO_MIX = "no mix of these pieces fills the board with this many empty cells"
 _EXAMPLES = "words such as 2x1:3, 2x1:* or xx/x.:1..2"
 #: How often a random mix, or a random board of it, is begun anew; how many pieces are tried for one board, and how
 #: many places in a varied one.
@@ -32,18 +33,27 @@ _MOST_NUMBERS = 100_000
 
 
 class Extent(NamedTuple):
-    """Columns and rows."""
+    """Columns and rows, and the cells that are walls."""
 
     width: int
     height: int
+    walls: frozenset[int] = frozenset()
 
     @property
     def cells(self) -> int:
         return self.width * self.height
 
+    @property
+    def free(self) -> int:
+        """The number of cells that are not walls."""
+        return self.cells - len(self.walls)
+
     @classmethod
     def parse(cls, text: str, what: str = "size", example: str = "4x5") -> "Extent":
-        """Return the columns and rows of ``4x5``; `PuzzleError` for another text."""
+        """Return the columns and rows of ``4x5``, or of a board such as ``..#/...``; `PuzzleError` for another text."""
+        if not text.strip(f"{EMPTY}{WALL}/") and text:
+            board = parse_board(text)
+            return cls(board.columns, board.rows, board.walls)
         match = re.fullmatch(r"(\d{1,2})x(\d{1,2})", text.strip())
         if not match or not int(match[1]) * int(match[2]):
             raise PuzzleError(f"{what}: {text!r} is not a size; expected columns x rows, such as {example}")
@@ -90,7 +100,8 @@ class Form(NamedTuple):
         left = column - self.shape[0][1]
         if left < 0 or left + self.extent.width > size.width or row + self.extent.height > size.height:
             return []
-        return [(row + down) * size.width + left + right for down, right in self.shape]
+        cells = [(row + down) * size.width + left + right for down, right in self.shape]
+        return cells if size.walls.isdisjoint(cells) else []
 
 
 #: Each piece with its number.
@@ -133,7 +144,7 @@ class Boards:
                 raise PuzzleError(f"pieces {word} are malformed; expected {_EXAMPLES}")
             if form in (known for known, *_ in wanted):
                 raise PuzzleError(f"pieces {word}: {form} is given twice")
-            most = board.cells // len(form.shape)
+            most = board.free // len(form.shape)
             wanted.append(
                 (form, *((0, most) if count == _ANY else _bounds(count, most, f"pieces {word} are", _EXAMPLES)))
             )
@@ -142,15 +153,25 @@ class Boards:
         return cls(
             board,
             tuple(wanted),
-            *_bounds(empty, board.cells, f"empty {empty} is", "a number or range such as 2, 2.. or 2..4"),
+            *_bounds(empty, board.free, f"empty {empty} is", "a number or range such as 2, 2.. or 2..4"),
         )
 
-    def random(self, words: Iterator[int]) -> tuple[Pieces, str]:
-        """Return a random mix and a random board of it; an empty text if no board was found in some attempts."""
+    def random(self, words: Iterator[int], fitted: bool = True) -> tuple[Pieces, str]:
+        """Return a random mix and a random board of it; an empty text if no board was found in some attempts.
+
+        A number of pieces is `fitted` to the cells that those before have left, beginning with any of the pieces.
+        """
         pieces: Pieces = ()
         for _ in range(_ATTEMPTS):
-            pieces = tuple((form, least + next(words) % (most - least + 1)) for form, least, most in self.pieces)
-            empty = self.size.cells - sum(len(form.shape) * count for form, count in pieces)
+            turn = next(words) % len(self.pieces) if fitted else 0
+            left = self.size.free - self.least_empty - sum(least * len(form.shape) for form, least, _ in self.pieces)
+            counts = {}
+            for form, least, most in self.pieces[turn:] + self.pieces[:turn]:
+                more = min(most - least, max(left, 0) // len(form.shape)) if fitted else most - least
+                counts[form] = least + next(words) % (more + 1)
+                left -= (counts[form] - least) * len(form.shape)
+            pieces = tuple((form, counts[form]) for form, *_ in self.pieces)
+            empty = self.size.free - sum(len(form.shape) * count for form, count in pieces)
             if self.least_empty <= empty <= self.most_empty and (board := board_of(self.size, pieces, empty, words)):
                 return pieces, board
         return pieces, ""
@@ -173,7 +194,7 @@ class Boards:
                 rest.append(cells)
                 counts = Counter(shape_of(each, self.size.width) for each in rest)
                 pieces = tuple((form, counts[form.shape]) for form, *_ in self.pieces)
-                empty = self.size.cells - sum(map(len, rest))
+                empty = self.size.free - sum(map(len, rest))
                 fits = all(least <= counts[form.shape] <= most for form, least, most in self.pieces)
                 fits = fits and self.least_empty <= empty <= self.most_empty and set(rest) != set(standing)
                 if fits and next(words) % 2:
@@ -184,15 +205,20 @@ class Boards:
         """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
         if prod(most + 1 for _, _, most in self.pieces) > _MOST_NUMBERS:
             raise PuzzleError("too many mixes; give the numbers of more pieces")
-        found = []
+        found, left = [], set()
         for counts, configurations in sorted(configurations_of(self).items()):
             pieces = tuple((form, count) for (form, *_), count in zip(self.pieces, counts, strict=True))
-            empty = self.size.cells - sum(len(form.shape) * count for form, count in pieces)
-            enough = all(count >= least for count, (_, least, _) in zip(counts, self.pieces, strict=True))
-            if self.least_empty <= empty <= self.most_empty and enough and any(counts):
+            empty = self.size.free - sum(len(form.shape) * count for form, count in pieces)
+            if not any(counts) or any(count < least for count, (_, least, _) in zip(counts, self.pieces, strict=True)):
+                continue
+            left.add(empty)
+            if self.least_empty <= empty <= self.most_empty:
                 found.append(Mix(pieces, empty, configurations, board_of(self.size, pieces, empty)))
+        if not found and left:
+            some = f"{min(left)}" if len(left) == 1 else f"{min(left)}..{max(left)}"
+            raise PuzzleError(f"{_NO_MIX}: they leave {some}", Hint("give", "empty", some))
         if not found:
-            raise PuzzleError("no mix of these pieces fills the board with this many empty cells")
+            raise PuzzleError(_NO_MIX)
         return found
 
 
@@ -204,7 +230,7 @@ def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
     limits = [most for _, _, most in boards.pieces]
     nothing = np.zeros([most + 1 for most in limits])
     nothing[(0,) * len(limits)] = 1
-    states = {0: nothing}
+    states = {sum(1 << cell for cell in boards.size.walls): nothing}
     for cell in range(boards.size.cells):
         after: dict[int, NDArray[np.float64]] = {}
         for covered, ways in states.items():
@@ -238,7 +264,7 @@ def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | No
     Without random `words` it is the first in reading order, the larger pieces first; with them any, or an empty text if
     none is found soon.
     """
-    board, left, steps = [""] * size.cells, dict(pieces), 0
+    board, left, steps = [WALL if cell in size.walls else "" for cell in range(size.cells)], dict(pieces), 0
     order = sorted(left, key=lambda form: (-len(form.shape), form.extent, form.shape))
 
     def filled(blanks: int) -> bool:
@@ -270,7 +296,7 @@ def board_of(size: Extent, pieces: Pieces, empty: int, words: Iterator[int] | No
     places: dict[str, set[int]] = {}
     for cell, mark in enumerate(board):
         places.setdefault(mark, set()).add(cell)
-    return _drawn(size, [cells for mark, cells in places.items() if mark != EMPTY])
+    return _drawn(size, [cells for mark, cells in places.items() if mark not in (EMPTY, WALL)])
 
 
 def _drawn(size: Extent, pieces: Collection[Collection[int]]) -> str:
@@ -278,6 +304,7 @@ def _drawn(size: Extent, pieces: Collection[Collection[int]]) -> str:
     if len(pieces) > len(LETTERS):
         return ""
     marks = {cell: letter for letter, cells in zip(LETTERS, sorted(pieces, key=min), strict=False) for cell in cells}
+    marks |= dict.fromkeys(size.walls, WALL)
     text = "".join(marks.get(cell, EMPTY) for cell in range(size.cells))
     return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
 

@@ -1,7 +1,9 @@
 """Sliding tiles on a board of R x C cells with one blank: the 8-puzzle, the 15-puzzle and boards of other shapes.
 
 A text has a row of the board for each row, joined by ``/``: tiles 1 to 9, then a to f, and ``.`` for the blank. The
-solved board has the blank in the first cell and the tiles in order after it, such as ``.12/345/678``.
+solved board has the blank in the first cell and the tiles in order after it, such as ``.12/345/678``; or the tiles in
+order and the blank in the last cell. That board, turned by half and its tiles counted down, is the first one, so the
+keys and kernels of both are the same.
 
 Keys are numbers 0, 1, 2, ... without a gap, those of the boards that slides can reach. Cells are counted along the
 shorter sides of the board, here called lines; a tile has the number that its cell of the solved board has. Let d[i] be
@@ -14,7 +16,9 @@ order, and one across lines passes (length of a line) - 1 other tiles. So the pa
 line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
 """
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import factorial
 
@@ -23,7 +27,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Sized, SizedMember
 from hakoiri.puzzles.contract import Expansion, Matching, Numbered, Orbits
-from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.permutations import digits_of, number_of, order_of
 from hakoiri.puzzles.options import Choice, Number
@@ -48,6 +52,9 @@ class Tiles(Numbered, Sized):
     Option `metric`: by ``single`` a move is one tile by one cell, by ``multi`` any number of tiles in a line by one
     cell each: the blank goes any way along its row or column.
 
+    Option `blank`: the place of the blank on the solved board. A start from which slides lead only to the solved board
+    with the blank last has that one. Numbers may be decimal, 0 is the blank, and a board may be one line.
+
     Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
     does any renaming of the tiles. Let such a symmetry take the blank of one configuration to the blank of another.
     Then it and the one renaming that fits take the one configuration to the other, hence also the one's component to
@@ -56,7 +63,12 @@ class Tiles(Numbered, Sized):
 
     name = "tiles"
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
-    options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS), "metric": Choice(_METRICS)}
+    options = {
+        "rows": Number(3, 1, _MOST_CELLS),
+        "columns": Number(3, 1, _MOST_CELLS),
+        "metric": Choice(_METRICS),
+        "blank": Choice(("first", "last")),
+    }
     undirected = paired = True
 
     size_options = ("rows", "columns")
@@ -72,7 +84,7 @@ class Tiles(Numbered, Sized):
 
     def prepare(self, start: str | None) -> None:
         self.rows, self.columns = int(self.parameters["rows"]), int(self.parameters["columns"])
-        # The usual metric is no parameter: runs were made before there was another.
+        # Usual values are no parameters: runs were made before there were others.
         self._farthest = 1 if self.parameters["metric"] == "single" else _MOST_CELLS
         if self._farthest == 1:
             del self.parameters["metric"]
@@ -91,6 +103,12 @@ class Tiles(Numbered, Sized):
         self._inner = [self._outer.index(cell) for cell in range(self._cells)]
         self._classes = _cell_classes(lines, self._length)
         self._worth = np.array([factorial(place) for place in range(self._cells)])
+        self._is_turned = self.parameters.pop("blank") == "last"
+        if not self._is_turned and start is not None and not start.lower().startswith("0x"):
+            board = self._read(start)
+            self._is_turned = self._leads_to(board, last=True) and not self._leads_to(board, last=False)
+        if self._is_turned:
+            self.parameters["blank"] = "last"
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors + 1)
@@ -146,7 +164,7 @@ class Tiles(Numbered, Sized):
         return self.pack(self._read(text))
 
     def match(self, pattern: str) -> Matching:
-        board = self._read(pattern, anything="?")
+        board = self._turned(self._read(pattern, anything="?"))
         wanted = np.array([self._inner[tile] if tile >= 0 else tile for tile in (board[c] for c in self._outer)])
 
         def holds(keys: Keys) -> Mask:
@@ -158,9 +176,17 @@ class Tiles(Numbered, Sized):
 
     def _read(self, text: str, anything: str = "") -> Arrangement:
         """The tiles of a text in reading order; `_ANY` for `anything`."""
-        lines, letters = text.split("/"), _LETTERS[: self._cells]
-        if len(lines) != self.rows:
-            raise ConfigurationError(f"expected {self.rows} rows joined by '/'; {text!r} has {len(lines)}")
+        letters = _LETTERS[: self._cells]
+        words = re.findall(r"[^\s,/]+", text)
+        if re.search(r"[^/][\s,]+[^/]", text) and all(word in (".", anything) or word.isdecimal() for word in words):
+            numbered = {str(tile): letter for tile, letter in enumerate(_LETTERS)}
+            text = "".join(numbered.get(word, word) for word in words)
+        text = text.lower().replace("0", ".")
+        if "/" not in text and len(text) == self._cells:
+            text = "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
+        if len(lines := text.split("/")) != self.rows:
+            hints = Hint("give", "option", f"rows={len(lines)}"), Hint("give", "option", f"columns={len(lines[0])}")
+            raise ConfigurationError(f"expected {self.rows} rows joined by '/'; {text!r} has {len(lines)}", *hints)
         board: Arrangement = []
         for row, line in enumerate(lines, 1):
             if len(line) != self.columns:
@@ -192,6 +218,19 @@ class Tiles(Numbered, Sized):
     def pictures(self, path: list[Key]) -> list[Picture]:
         return [draw_tiles(self.render(key)) for key in path]
 
+    def _leads_to(self, board: Arrangement, last: bool) -> bool:
+        """Return whether slides lead from a board to the solved one, with the blank first or last."""
+        self._is_turned = last
+        with suppress(ConfigurationError):
+            return self.pack(board) >= 0
+        return False
+
+    def _turned(self, board: Arrangement) -> Arrangement:
+        """Return the board of keys for one of this puzzle, and the other way round."""
+        if not self._is_turned:
+            return board
+        return [self._cells - tile if tile > 0 else tile for tile in reversed(board)]
+
     def unpack(self, key: Key) -> Arrangement:
         """The tiles in reading order."""
         half, blank = divmod(key, self._cells)
@@ -199,20 +238,20 @@ class Tiles(Numbered, Sized):
         if self._parity(order) != self._wanted_parity(blank):
             order[-2:] = order[:-3:-1]
         order.insert(blank, 0)
-        return [self._outer[order[cell]] for cell in self._inner]
+        return self._turned([self._outer[order[cell]] for cell in self._inner])
 
     def pack(self, board: Arrangement) -> Key:
         """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
-        order = [self._inner[board[cell]] for cell in self._outer]
+        solved = self._text(self._turned(list(range(self._cells))))
+        order = [self._inner[tile] for tile in map(self._turned(board).__getitem__, self._outer)]
         blank, fits = order.index(0), self._has_parity(order)
         del order[blank]
         if self._length == 1 and order != sorted(order):
-            stand = f"in another order on {self._text(board)} than on {self._text(list(range(self._cells)))}"
             raise ConfigurationError(
-                f"the tiles must be {stand}, because they cannot pass each other on a board one cell wide"
+                f"the tiles must be in another order on {self._text(board)} than on {solved}, because they cannot pass "
+                "each other on a board one cell wide"
             )
         if not fits:
-            solved = self._text(list(range(self._cells)))
             raise ConfigurationError(
                 f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd "
                 "(two tiles are exchanged)"

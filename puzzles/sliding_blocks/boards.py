@@ -28,7 +28,7 @@ _DIGIT = LETTERS.index("0")
 Cell = int
 Cells = frozenset[Cell]
 
-#: A set of cells is one number of 64 bits in kernels.
+#: A set of cells is one number of 64 bits in kernels. Rows and columns at the edges that are all wall do not count.
 MOST_CELLS = 64
 #: Rows and columns of a board of one line, by its length. A smaller one might be a single row.
 _SQUARES = {side * side: side for side in (5, 6, 7, 8)}
@@ -110,7 +110,7 @@ class ParsedBoard(NamedTuple):
 
 
 def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
-    """A board of any size up to `MOST_CELLS` with pieces of any shape; ``*`` is allowed only `with_anything`.
+    """A board of up to `MOST_CELLS` besides its walls, with pieces of any shape; ``*`` is allowed only `with_anything`.
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
     """
@@ -128,9 +128,9 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
                 known = "', '".join(marks)
                 raise ConfigurationError(f"row {row + 1} {line!r}: {letter!r} is neither a letter nor one of '{known}'")
             (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(row * columns + column)
-    if rows * columns > MOST_CELLS:
+    if (free := rows * columns - len(marks[WALL])) > MOST_CELLS and not with_anything:
         raise ConfigurationError(
-            f"the board has {rows} x {columns} cells, above the limit of {MOST_CELLS} cells (8 x 8)"
+            f"the board has {rows} x {columns} cells, {free} of them not walls, above the limit of {MOST_CELLS} cells"
         )
     for letter, cells in pieces.items():
         _check_connected(letter, cells, rows, columns)

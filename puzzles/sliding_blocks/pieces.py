@@ -64,14 +64,18 @@ class PieceSet:
     The `distinct` letters of the board are kinds of their own, after the common kind of their shape; so are letters
     that are bound to an axis, those of one shape and axis together.
 
-    Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `kinds`, and how many of each there
-    are, `counts`. `blank` is the number of the last kind, `standing` what begins at a cell, by kind and cell. `letters`
-    are those of the distinct pieces.
+    Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `first`, the pieces by their letters;
+    `kinds`, and how many of each there are, `counts`. `blank` is the number of the last kind, `standing` what begins at
+    a cell, by kind and cell. `letters` are those of the distinct pieces.
     """
 
     def __init__(self, board: ParsedBoard, distinct: Collection[str] = (), axes: Axes = Axes()) -> None:  # noqa: B008
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
+        rows, columns = ({divmod(cell, self.columns)[by] for cell in self.free} for by in (0, 1))
+        #: Rows and columns of the board for kernels: without those at its edges that are all wall.
+        self._top, self._left = min(rows, default=0), min(columns, default=0)
+        self.inside = max(rows, default=0) - self._top + 1, max(columns, default=0) - self._left + 1
         shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
         self._named = letters_kept(shapes, distinct, axes)
         alike: dict[tuple[Shape, str], list[str]] = {}
@@ -92,7 +96,6 @@ class PieceSet:
             for corner, cells in kind.places.items()
         }  # fmt: skip
         self.standing = {(piece.kind, min(cells)): piece for piece, cells in self._cells.items()}
-        #: The pieces of the board by their letters.
         self.first = self.lettered([self.place(cells, letter) for letter, cells in board.pieces.items()])
         #: The piece one step on in each of the directions; ``None`` where the board ends, a wall is, or its axis not.
         self._steps = {
@@ -107,6 +110,11 @@ class PieceSet:
             for left in range(self.columns - width + 1)
         }
         return {corner: cells for corner, cells in places.items() if cells <= self.free}
+
+    def bits(self, cells: Cells) -> Cells:
+        """Return the numbers that free cells have in kernels."""
+        places = (divmod(cell, self.columns) for cell in cells)
+        return frozenset((row - self._top) * self.inside[1] + column - self._left for row, column in places)
 
     def kind_of(self, cells: Cells, letter: str) -> int:
         """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import prod
 from typing import Self
 
 import numpy as np
@@ -89,16 +90,20 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
         distinct, axes = self._distinct(board), self._axes(board)
         self.pieces = pieces = PieceSet(board, distinct, axes)
+        if (cells := prod(pieces.inside)) > MOST_CELLS:
+            rows, columns = pieces.inside
+            text = f"the board has {rows} x {columns} cells inside its frame of walls"
+            raise PuzzleError(f"{text}, {cells - MOST_CELLS} above the limit of {MOST_CELLS} cells")
         self.names_pieces = bool(pieces.letters)
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
-        places = [list(kind.places.values()) for kind in pieces.kinds]
-        self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
-        self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
+        places = [[pieces.bits(cells) for cells in kind.places.values()] for kind in pieces.kinds]
+        self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), *pieces.inside)
+        self._edges = make_edges([kind.axis for kind in pieces.kinds], *pieces.inside)
         self._metric = METRICS.index(self.parameters["metric"])
         self.wishes = self._goal(board, is_one_line(start))
-        self._wanted = np.full(pieces.rows * pieces.columns, sliding_kernels.ANY, dtype=np.int64)
+        self._wanted = np.full(MOST_CELLS, sliding_kernels.ANY, dtype=np.int64)
         for wish in self.wishes:
-            self._wanted[min(pieces.cells(wish))] = wish.kind
+            self._wanted[min(pieces.bits(pieces.cells(wish)))] = wish.kind
         self.most_successors = self._count_most_successors()
         self._images = images_by(pieces, across=True, down=False)
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)

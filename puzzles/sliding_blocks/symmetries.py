@@ -48,5 +48,5 @@ def images_by(pieces: PieceSet, across: bool, down: bool) -> Words | None:
             image = number if number == pieces.blank else pieces.kind_of(there, kind.letters[:1])
             if image == NO_KIND or pieces.kinds[image].total != kind.total:
                 return None
-            images[number, min(cells)] = image * MOST_CELLS + min(there)
+            images[number, min(pieces.bits(cells))] = image * MOST_CELLS + min(pieces.bits(there))
     return images

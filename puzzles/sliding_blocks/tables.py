@@ -64,7 +64,7 @@ def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
 
 
 def make_tables(
-    places: Sequence[Sequence[Cells]], counts: Sequence[int], walls: Cells, rows: int, columns: int
+    places: Sequence[Sequence[Cells]], counts: Sequence[int], free: Cells, rows: int, columns: int
 ) -> BoardTables:
     """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
 
@@ -75,7 +75,7 @@ def make_tables(
         for cells in standing:
             masks[symbol, min(cells)] = mask_of(cells)
     # No piece leaves a single row of 64, so the distance to the next row does not matter; a shift by 64 is undefined.
-    geometry = [mask_of(set(range(rows * columns)) - walls), columns % MOST_CELLS]
+    geometry = [mask_of(free), columns % MOST_CELLS]
     strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
     before = _count_sequences(counts, strides)
     scaled = np.array(strides, dtype=np.uint64) * np.uint64(len(counts) + 1)

@@ -13,8 +13,11 @@ from functools import reduce
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.twisty.pieces import Turn, turned_then
 
-_TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]{0,2})?('?))\s*")
+_TOKEN = re.compile(r"(?:([(\[,:])|([A-Za-z]w?|[)\]])([1-9][0-9]*)?('?))\s*")
 _MARKS = frozenset("()[],:")
+_MOST_DIGITS = 3
+#: Characters that are written for ``'``: primes, accents, quotation marks.
+PRIMES = str.maketrans(dict.fromkeys("\u2019\u2018\u2032\u00b4\u02b9\uff07`", "'"))
 _CLOSING = {"(": ")", "[": "]"}
 _GROUPS = "(R U)3, [R, U] or [R: U]"
 
@@ -45,6 +48,8 @@ def read_algorithm(text: str, turns: Mapping[str, Turn], puzzle: str) -> Turn:
             raise ConfigurationError(
                 f"turn {number}, {word!r}, is not a turn of {puzzle}; expected {known}, each alone or with 2 or '"
             )
+        if len(token[3] or "") > _MOST_DIGITS:
+            raise ConfigurationError(f"turn {number}, {token[0].strip()!r}, is repeated more than 999 times")
         done = turns[name] if name in turns else _follow_bracket(name, groups, unmoved, number)
         done = _repeated(done, int(token[3] or 1), unmoved)
         groups[-1].done = turned_then(groups[-1].done, _undone(done) if token[4] else done)
@@ -68,7 +73,8 @@ def _follow_bracket(mark: str, groups: list[_Group], unmoved: Turn, number: int)
         parts = [inner.before, inner.done, _undone(inner.before), _undone(inner.done)]
         return reduce(turned_then, parts if inner.mark == "," else parts[:3])
     else:
-        raise ConfigurationError(f"{mark!r} after turn {number} does not fit; expected groups such as {_GROUPS}")
+        where = f"after turn {number}" if number else "before the first turn"
+        raise ConfigurationError(f"{mark!r} {where} does not fit; expected groups such as {_GROUPS}")
     return unmoved
 
 

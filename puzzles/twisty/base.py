@@ -24,7 +24,7 @@ from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.pictures.shapes import Picture
-from hakoiri.puzzles.twisty.algorithms import read_algorithm
+from hakoiri.puzzles.twisty.algorithms import PRIMES, read_algorithm
 from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn
 
 _Table = NDArray[np.uint32]
@@ -79,7 +79,7 @@ class Twisty(Numbered):
 
     def parse_text(self, text: str) -> Key:
         """The colours of the faces, or an algorithm made from the solved puzzle on, such as ``R U R' F2``."""
-        turns = text.replace("/", " ").replace("\u2019", "'")
+        turns = text.replace("/", " ").translate(PRIMES)
         words = turns.split()
         if words and not any(word.isalpha() and len(word) > _TURN_LETTERS for word in words):
             turned = read_algorithm(turns, self._clockwise, self.name)

@@ -152,3 +152,131 @@ def test_a_text_is_not_taken_for_another(hakoiri: Hakoiri, tmp_path: Path) -> No
     assert tried.code == 1 and "takes it for" in tried.stdout
     level = "5#|#@$.#|5#"
     assert hakoiri.ask("run", f"{ROOT}/examples/sokoban.py:Sokoban", "--from", level)["goal_depth"] == 1
+
+
+# Boards and configurations as others write them
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "1234/5678/9abc/de.f",
+        "1 2 3 4/5 6 7 8/9 10 11 12/13 14 0 15",
+        "123456789ABCDE0F",
+        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,0,15",
+    ],
+)
+def test_the_15_puzzle_as_it_is_sold(start: str, hakoiri: Hakoiri) -> None:
+    found = hakoiri.ask("run", "tiles", "-o", "rows=4", "-o", "columns=4", "--from", start, "--until-goal")
+    assert (found["start"], found["goal_depth"], found["layers"]) == ("1234/5678/9abc/de.f", 1, [1, 3])
+    assert found["parameters"] == {"rows": "4", "columns": "4", "blank": "last"}
+    assert hakoiri.ask("path", "last")["moves"] == ["f left"]
+
+
+def test_tiles_with_the_blank_last_have_the_layers_of_those_with_it_first(hakoiri: Hakoiri) -> None:
+    first = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4")
+    last = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last")
+    assert last["layers"] == first["layers"] and last["start"] == "1234/567."
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    goal = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "-o", "blank=last", "--goal", "**34/567*")
+    plain = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=4", "--goal", "*123/45**", "--from", ".123/4567")
+    assert goal["goals"] == plain["goals"] == 2 * 3 // 2
+    refused = hakoiri.here("run", "tiles", "--from", "1234/5678/9abc/def.", check=False)
+    assert "set -o rows=4; set -o columns=4" in refused.error
+
+
+def test_walls_around_a_board_do_not_count(hakoiri: Hakoiri) -> None:
+    frame = "#" * 10
+    board = "/".join([frame, *(f"#{row}#" for row in ("AA......", "........", "......BB")), frame, *[frame] * 4])
+    found = hakoiri.ask("run", "sliding", "--from", board, "--goal", "A@4,2")
+    plain = hakoiri.ask("run", "sliding", "--from", "AA....../......../......BB", "--goal", "A@3,1")
+    assert (found["start"], found["layers"], found["goal_depth"]) == (board, plain["layers"], plain["goal_depth"])
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    wide = "/".join(["A" + "." * 8] * 8).replace("A", ".", 7)
+    assert "72 of them not walls" in hakoiri.here("run", "sliding", "--from", wide, check=False).error
+    crossed = "/".join(["." + "#" * 8] * 8 + ["A" + "." * 8])
+    assert "9 x 9 cells inside its frame" in hakoiri.here("run", "sliding", "--from", crossed, check=False).error
+
+
+@pytest.mark.parametrize("prime", "\u2019\u2018\u2032\u00b4\u02b9\uff07`")
+def test_marks_that_are_written_for_a_prime(prime: str, hakoiri: Hakoiri) -> None:
+    assert hakoiri.ask("show", "--puzzle", "cube2", f"R U{prime}") == hakoiri.ask("show", "--puzzle", "cube2", "R U'")
+
+
+def test_errors_in_turns(hakoiri: Hakoiri) -> None:
+    for turns, said in ((")R", "')' before the first turn"), ("U R1000", "turn 2, 'R1000', is repeated more than 999")):
+        assert said in hakoiri.here("show", "--puzzle", "cube2", turns, check=False).error
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("3 x 2\nAB.\n...\n", "AB./..."),
+        ("A board of mine\n\nAB.\n...\n", "AB./..."),
+        ("7\nAB.\n...\n", "AB./..."),
+        ("AB.\n...\n\nBA.\n...\n", "has 2 boards: which?"),
+    ],
+)
+def test_files_of_boards(text: str, start: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (file := tmp_path / "board.txt").write_text(text, encoding="utf-8")
+    done = hakoiri.here("run", "sliding", "--from", str(file), check=False)
+    assert start in (done.error if done.code else done.stdout)
+
+
+def test_levels_with_blanks_and_empty_files(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    level = "; 1\n  ####\n  # .#\n ##  ###\n #*@   #\n #   $ #\n #   ###\n #####\nTitle: one\n"
+    (file := tmp_path / "one.xsb").write_text(level, encoding="utf-8")
+    assert hakoiri.ask("run", f"{ROOT}/examples/sokoban.py:Sokoban", "--from", str(file))["goal_depth"] > 10
+    (file := tmp_path / "empty.txt").touch()
+    assert f"the file {file} is empty" in hakoiri.here("solve", "gap", str(file), check=False).error
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (
+            "redis://localhost:1/0?ssl_cert_reqs=none",
+            "the unknown option 'ssl_cert_reqs'; options of TLS need rediss://",
+        ),
+        ("redis://localhost:1/0?foo=1", "the unknown option 'foo'"),
+        ("redis://localhost:1/?timeout=5", "the unknown option 'timeout'"),
+        ("rediss://localhost:1/0?ssl_cert_reqs=none", "no Redis answers at rediss://localhost:1/0"),
+        ("redis://:pa/ss@localhost:1/0", "percent-encode the password"),
+        ("redis://me:1234/5@localhost:1/0", "percent-encode the password"),
+        ("redis://:pa#ss@localhost:1/0", "percent-encode the password"),
+        ("redis://:p[a@localhost:1/0", "percent-encode the password"),
+        ("redis://:pa%2Fss@localhost:1/0", "no Redis answers at redis://localhost:1/0"),
+    ],
+)
+def test_urls_of_redis(url: str, said: str, hakoiri: Hakoiri) -> None:
+    for line in ("health", "worker", "run klotski", "drain host"):
+        refused = hakoiri.here(*line.split(), "--redis", url, check=False).error
+        assert said in refused and "ss@" not in refused
+
+
+def test_pieces_in_any_number_and_the_usual_goal(hakoiri: Hakoiri) -> None:
+    line = ("generate", "sliding", "--size", "6x6", "--boards", "2", "--cap", "3k", "--seed", "2", *CARS)
+    found = hakoiri.ask(*line, "--pieces", "2x1:* 1x2:* 3x1:* 1x3:*", "--empty", "10..16")
+    assert found["boards"] == 2 and found["goal"] == "2x1@3,5"
+    assert hakoiri.ask("verify", "last")["ok"]
+    walls = hakoiri.ask(
+        "generate", "sliding", "--size", "...#/..../..../#...", "--pieces", "2x2:1 1x1:3..5", "--boards", "2"
+    )
+    assert walls["goal"] == "2x2@3,2"
+    assert all(row["board"][3] == row["board"][15] == "#" for row in walls["rows"])
+    assert (
+        hakoiri.ask("study", "boards", "--size", "..#/...", "--pieces", "1x1:4", "--empty", "1")["configurations"] == 5
+    )
+    said = hakoiri.here("study", "boards", "--size", "4x5", "--pieces", "2x2:1 2x1:1 1x2:4 1x1:3", check=False).error
+    assert said.endswith("with this many empty cells: they leave 3; set --empty 3")
+
+
+def test_small_helps(hakoiri: Hakoiri) -> None:
+    assert "configurations 181,440" in flat(hakoiri.here("run", "tiles", "--whole", "--dry-run").stdout)
+    assert "use -o rows=3" in hakoiri.here("run", "tiles", "--rows", "3", check=False).stderr
+    for line in ("run", "hardest"):
+        _, team = hakoiri.here(line, "--help").stdout.split("Workers and hosts")
+        assert all(name in team for name in ("--redis", "--farm", "--hosts", "--audit", "--chunk", "--workers"))

@@ -168,7 +168,7 @@ class DesignRequest:
 
     Each space of up to `cap` positions gives up to `each` boards `least` to `most` moves from the goal, the farthest
     first; none is on a shortest solution of another. If `unique`, they have a single shortest solution; if `no_idle`,
-    all of their pieces have to move.
+    all of their pieces have to move. `fitted` is that of `Boards.random`.
 
     If a `board` is given, `least` moves from the goal, it is varied `count` times (`Boards.varied`) instead. Each board
     found that takes as many moves as those before is varied from then on, and returned if it takes more.
@@ -188,6 +188,7 @@ class DesignRequest:
     first: int
     count: int
     board: str = ""
+    fitted: bool = True
 
 
 @lru_cache(maxsize=1)
@@ -204,7 +205,9 @@ def design(family: Family, asked: DesignRequest) -> list[dict[str, Any]]:
     return [
         {"number": number} | found
         for number in range(asked.first, asked.first + asked.count)
-        for found in _designed(family, asked, boards.random(random_words((asked.seed << 32) + number)), known)
+        for found in _designed(
+            family, asked, boards.random(random_words((asked.seed << 32) + number), asked.fitted), known
+        )
     ]
 
 

@@ -43,6 +43,12 @@ def connect(url: str) -> redis.Redis:
     Raises `RedisUnavailableError`, `RedisRefusedError`, and `WorkerError` for a malformed URL.
     """
     with redis_errors(url):
+        shown = without_password(url)
+        scheme, _, rest = url.partition("://")
+        if scheme != "unix" and set(rest.rpartition("@")[0]) & set("/?#["):
+            raise WorkerError(
+                f"{shown!r} is not a Redis URL; percent-encode the password (/ is %2F, # is %23, [ is %5B)"
+            )
         try:
             connection = redis.Redis.from_url(
                 url,
@@ -52,12 +58,17 @@ def connect(url: str) -> redis.Redis:
                 retry=Retry(NoBackoff(), 0),
                 retry_on_error=[ReadOnlyError, MasterDownError],
             )
-            connection.ping()
-        except (ValueError, TypeError):
+            # Options are read when a connection is made.
+            connection.connection_pool.make_connection()
+        except TypeError as error:
+            unknown = str(error).rpartition(" ")[2]
+            tls = "; options of TLS need rediss://" if unknown.startswith("'ssl_") else ""
+            raise WorkerError(f"Redis at {shown}: its URL has the unknown option {unknown}{tls}") from None
+        except ValueError:
             raise WorkerError(
-                f"{without_password(url)!r} is not a Redis URL, or has unknown options; "
-                "expected redis://HOST:PORT/0, or rediss:// for TLS"
+                f"{shown!r} is not a Redis URL; expected redis://HOST:PORT/0, or rediss:// for TLS"
             ) from None
+        connection.ping()
         return connection
 
 

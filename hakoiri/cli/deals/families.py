@@ -32,7 +32,7 @@ MOST_SIZE = 64
 
 @command_line('study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..', words=2)
 def boards(
-    size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5.")],
+    size: Annotated[str, option("--size", "CxR", "Columns x rows: 4x5; or rows with walls: ...#/....")],
     pieces: Annotated[
         str,
         option(

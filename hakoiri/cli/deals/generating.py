@@ -24,11 +24,19 @@ GROUP = typer.Typer(
 
 @command_line('generate sliding --size 6x6 --pieces "2x2:5 2x1:3 1x2:3 1x1:1" --goal 2x2@5,5 --moves 25..30', words=2)
 def sliding(
-    size: Annotated[str, option("--size", "CxR", "Columns x rows: 6x6.")],
+    size: Annotated[str, option("--size", "CxR", "Columns x rows: 6x6; or rows with walls: ....#/...../.....")],
     pieces: Annotated[
         str, option("--pieces", "PIECES", 'WIDTHxHEIGHT:COUNT or a drawing of each: "2x2:1 2x1:1..3 xx/x.:*".')
     ],
-    goal: Annotated[str, option("--goal", "PIECE@R,C", "Goal of every board: 2x2@5,5.")],
+    goal: Annotated[
+        str,
+        option(
+            "--goal",
+            "PIECE@R,C",
+            "Goal of every board: 2x2@5,5.",
+            usual="the first piece at the lower edge, with -o axis at the right one",
+        ),
+    ] = "",
     moves: Annotated[str, option("--moves", "N", "Fewest moves to the goal: 25..30, 25.. or 25.")] = "1..",
     empty: Annotated[str, option("--empty", "N", "Number of empty cells: 2, 2.. or 2..4.")] = "1..",
     unique: Annotated[bool, flag("--unique", "Only boards with a single shortest solution.")] = False,

@@ -85,22 +85,20 @@ def run(
     """
     kind, asked = wanted.request()
     if dry_run:
-        if wanted.whole:
-            raise PuzzleError("--dry-run and --whole cannot be combined; a census is at least as large as a run")
-        _print_needs(asked.spec, search)
+        _print_needs(asked.spec, search, wanted.whole)
         return
     start_run(asked, kind, search, name=wanted.name, reuse=wanted.reuse, wide=wide)
 
 
-def _print_needs(spec: "PuzzleSpec", search: LayersHere) -> None:
-    """Print what a short search from the start finds, and what a run for all of it takes."""
+def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
+    """Print what a short search from the start, or of the `whole` space, finds, and what a run for all takes."""
     from hakoiri.coordinator.errors import NO_GOAL
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.render.progress import clock
     from hakoiri.render.tables import facts, print_json, stdout
     from hakoiri.rows.probes import probe_row
 
-    row = probe_row(spec.build(), search.resources, data_directory(search.data))
+    row = probe_row(spec.build(), search.resources, data_directory(search.data), whole)
     if search.json:
         print_json(row)
         return
@@ -109,10 +107,10 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere) -> None:
     free = f"{_size(row['free'])} are free"
     told = {
         "puzzle": row["puzzle"],
-        "start": row["start"],
+        "start": None if whole else row["start"],
         "configurations": row["expected"] if known else f"more than {row['configurations']:,}, how many is not known",
         "goal": row["goal"] or None,
-        "nearest goal": none if goal is None else counted(goal, "moves"),
+        "nearest goal": None if whole else none if goal is None else counted(goal, "moves"),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,

@@ -142,6 +142,7 @@ DIGESTS = {
     "superpuzz columns=6 goals=24": "6512b96c88a1",
     "superpuzz columns=6 goals=1": "6512b96c88a1",
     "superpuzz columns=13": "45bc0422a2eb",
+    "tiles rows=2 columns=4 blank=last 1234/56.7": "0e98ca80e826",
     "tiles rows=1 columns=2": "9dce2166bd78",
     "tiles rows=1 columns=5": "97424328d977",
     "tiles rows=16 columns=1": "e2d02add5fe9",

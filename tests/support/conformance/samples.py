@@ -137,6 +137,7 @@ SAMPLES = (
     Sample("superpuzz", "columns=6 goals=24", goal=_suits("DHSC")),
     Sample("superpuzz", "columns=6 goals=1", goal=_suits("HDSC")),
     Sample("superpuzz", "columns=13"),
+    Sample("tiles", "rows=2 columns=4 blank=last", start="1234/56.7", goal="1234/567."),
     Sample("tiles", "rows=1 columns=2"),
     Sample("tiles", "rows=1 columns=5", goal=".1234"),
     Sample("tiles", "rows=16 columns=1"),
