@@ -19,7 +19,6 @@ from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints
 from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import LABELS, block_key, number_key, split_block_key
-from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.wire import decompressed
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
@@ -97,10 +96,6 @@ class KeptBlocks:
         with self._lock:
             answers = self._keepers.pool.insist("finding", ask) if asked else {}
         for host, arrays in answers.items():
-            if [each.shape for each in arrays] != [(len(asked[host]),)] or arrays[0].dtype != np.uint8:
-                raise PayloadError(
-                    f"the answer of host {host} is not readable: it does not have {len(asked[host])} entries"
-                )
             found[asked[host]] = arrays[0] == 1
         return found
 
@@ -139,8 +134,6 @@ class KeptBlocks:
 
         Blocks of ranges that move are already among the copies of their new host, and perhaps also at the old one.
         """
-        if len(arrays) != 2 or not all(self._layout.holds(each) for each in arrays):
-            raise PayloadError(f"the answer of host {host} is not readable: it lists no blocks")
         range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
         if range_map.settled and {*range_map.hosts} <= {*there}:
             return own
@@ -172,22 +165,8 @@ class KeptBlocks:
         """Have entries of these names, which each host is asked for by an array, among the last that were used."""
         fields: dict[str, dict[str, int]] = {host: {} for host in wanted}
         ask = partial(self._keepers.ask, task, depth, fields, lambda host: [arrays_of[host]], self._waits)
-        for host, arrays in self._keepers.pool.insist("reading", ask).items():
-            for name, value in zip(wanted[host], _values_in(host, arrays, len(wanted[host]), unpacked), strict=True):
-                self._values[name] = value
-                self._held += len(value)
-
-
-def _values_in(host: str, arrays: list[Array], count: int, unpacked: Callable[[Array], Array]) -> list[bytes]:
-    """The entries of an answer; `PayloadError` unless there are `count`."""
-    if len(arrays) == 2 and arrays[1].dtype == np.uint8:
-        lengths, data = arrays[0], unpacked(arrays[1])
-        if (
-            lengths.dtype == np.int64
-            and lengths.shape == (count,)
-            and (lengths >= 0).all()
-            and int(lengths.sum()) == len(data)
-        ):
-            cuts = [0, *np.cumsum(lengths).tolist()]
-            return [data[begin:end].tobytes() for begin, end in pairwise(cuts)]
-    raise PayloadError(f"the answer of host {host} is not readable: its blocks have unexpected lengths")
+        for host, (lengths, data) in self._keepers.pool.insist("reading", ask).items():
+            values, cuts = unpacked(data), [0, *np.cumsum(lengths).tolist()]
+            for name, (begin, end) in zip(wanted[host], pairwise(cuts), strict=True):
+                self._values[name] = values[begin:end].tobytes()
+                self._held += end - begin
