@@ -14,10 +14,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import redis
-from rq.worker import DequeueStrategy
+from rq.worker import DequeueStrategy, WorkerStatus
 
 from hakoiri.puzzles.errors import HakoiriError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
@@ -27,6 +28,7 @@ from hakoiri.worker.transport.connection import (
     connect,
     forget_draining,
     is_away,
+    require_own_name,
     require_own_names,
     start_heartbeat,
     worker_name,
@@ -72,9 +74,11 @@ def _work() -> None:
     if host is None:
         end_heartbeat, now_and_then = start_heartbeat(worker.name, connect(url), parent), worker.print_done
     else:
-        data_redis = OwnDataRedis(own)
+        data_redis, beats = OwnDataRedis(own), connect(url)
+        require_own_name(beats, host.name, host.place)
         forget_draining(connection, host.name)
-        start_heartbeat(worker.name, connect(url), parent, lambda: host.beat(data_redis()), HOSTS)
+        say = partial(_beat, host, worker, data_redis)
+        start_heartbeat(worker.name, beats, parent, say, HOSTS, host.place)
         now_and_then = host.remove_deleted
     threading.Thread(target=_repeat, args=(now_and_then,), daemon=True).start()
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
@@ -88,6 +92,10 @@ def _work() -> None:
         end_heartbeat()
     if worker.seconds_left <= 0:
         sys.exit(OUT_OF_TIME)
+
+
+def _beat(host: Host, worker: TaskWorker, data_redis: OwnDataRedis) -> str:
+    return host.beat(data_redis(), worker.get_state() != WorkerStatus.BUSY)
 
 
 def _repeat(work: Callable[[], None]) -> None:

@@ -28,6 +28,7 @@ from hakoiri.coordinator.steps import hosted
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.census import read_labels
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
@@ -229,7 +230,7 @@ def _census(layout: str, keys: str) -> tuple[Any, ...]:
 
 def _found(directory: Path) -> tuple[Any, ...]:
     with RunStore(directory) as store:
-        return store.state.digest, store.state.figures
+        return store.state.digest, store.state.figures, read_labels(store, store.layer_record(0).size).tolist()
 
 
 class Restored(Part):

@@ -37,6 +37,8 @@ _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
 #: Hosts cost 1.0 to 1.6 times the processor time of threads (docs/reports/scaling.md). So hosts pay where they have so
 #: many times the threads, and a layer takes threads so long: by hosts each layer takes some hundredths of a second.
 _TIMES_THREADS, _LEAST_SECONDS = 2, 0.25
+#: A host that has nothing to do takes a request within this time, else it counts as away for a while.
+_TAKEN_SECONDS, _MUTE_SECONDS = 10.0, 120.0
 _Value = TypeVar("_Value")
 
 
@@ -75,10 +77,13 @@ class HostPool:
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, lambda: 0)
         self._stage, self._redis_answers = 0, True
+        #: Until when processes of hosts that took no request count as away.
+        self._mute = dict[str, float]()
 
     def living(self) -> dict[str, HostBeat]:
-        """The hosts that live, by name."""
-        return self._redis_retry.call(lambda: living_hosts(self._redis))
+        """The hosts that live and take requests, by name."""
+        living, now = self._redis_retry.call(lambda: living_hosts(self._redis)), time.monotonic()
+        return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
 
     @property
     def is_requested(self) -> bool:
@@ -191,7 +196,7 @@ class HostPool:
     def _collect(
         self, flight: InFlight, waiting: dict[str, str], began: Mapping[str, HostBeat]
     ) -> dict[str, list[Array]]:
-        answers, looked = dict[str, list[Array]](), time.monotonic()
+        answers, looked, idle = dict[str, list[Array]](), time.monotonic(), dict[str, float]()
         while waiting:
             for event in read_events(self._redis, self._events, _WAIT_SECONDS, self._observer):
                 if event.token in waiting and event.kind != "started":
@@ -201,7 +206,7 @@ class HostPool:
             self._control.check()
             if waiting and time.monotonic() > looked + _LOOK_SECONDS:
                 looked = time.monotonic()
-                self._look(flight, waiting, began)
+                self._look(flight, waiting, began, idle)
         return answers
 
     def _answer(self, flight: InFlight, chunk: Chunk, host: str, event: Event) -> list[Array]:
@@ -217,8 +222,13 @@ class HostPool:
             raise HostLostError(f"the answer of host {host} is missing from Redis")
         return result
 
-    def _look(self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat]) -> None:
-        """Renew what is waited for; `HostLostError` where it waits in vain."""
+    def _look(
+        self, flight: InFlight, waiting: Mapping[str, str], began: Mapping[str, HostBeat], idle: dict[str, float]
+    ) -> None:
+        """Renew what is waited for; `HostLostError` where it waits in vain.
+
+        `idle` has since when hosts are idle though a request waits for them.
+        """
         living, kept = living_hosts(self._redis), flight.renew()
         for token, host in waiting.items():
             if host not in living:
@@ -227,6 +237,11 @@ class HostPool:
                 raise HostLostError(f"host {host} was restarted")
             if not kept[token]:
                 raise HostLostError("Redis lost its data")
+            if not living[host].idle:
+                idle.pop(host, None)
+            elif (now := time.monotonic()) > idle.setdefault(host, now) + _TAKEN_SECONDS:
+                self._mute[living[host].process] = now + _MUTE_SECONDS
+                raise HostLostError(f"host {host} is alive, but takes no requests")
 
 
 def goes_on(kept: int) -> str:

@@ -120,7 +120,8 @@ class HostedSpace:
 
     def list_all(self) -> LayerRecord:
         """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""
-        told = self._pass("host-list", "listing configurations")
+        work, headline = partial(self._pass, "host-list", "listing configurations"), "listing configurations"
+        told = self._keepers.pool.insist(headline, work, lambda: self._rounds)
         lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
         goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
         if (size := sum(answer.size for answer in told.values())) != self.size:
@@ -137,49 +138,48 @@ class HostedSpace:
 
         The caller commits that the numbers of roots are not needed any more.
         """
-        told = self._pass("host-join", "joining configurations")
-        if any(answer.stray for answer in told.values()):
-            report_wrong_moves(self._session)
+        told, components = self._keepers.pool.insist("labelling", self._labelled, lambda: self._rounds)
         seconds = {host: self._seconds[host] for host in told}
         self._session.work_log.add_expansion(0, seconds)
         for host, answer in told.items():
             self._count(host, spilled=answer.spilled, waited=max(seconds.values()) - seconds[host])
+        self._store.erase(META, NUMBERS_KEY)
+        return sum(answer.moves for answer in told.values()), components
+
+    def _labelled(self) -> tuple[dict[str, HostPassed], int]:
+        """Have hosts join the configurations and label them; return their answers, and the number of components."""
+        told = self._pass("host-join", "joining configurations")
+        if any(answer.stray for answer in told.values()):
+            report_wrong_moves(self._session)
         if self._session.puzzle.undirected and sum(answer.balance for answer in told.values()) % (1 << 64):
             report_wrong_moves(self._session)
         begun, known = {host: answer.beginning for host, answer in told.items()}, self._store.read(META, NUMBERS_KEY)
         # IMPORTANT: components are numbered for the roots of these joinings: a restored host has others.
         if known is None or self._store.read_record(META, NUMBERS_KEY, "record of joinings") != begun:
-            self._keepers.pool.insist("the exchange of moves between hosts", partial(self._unite, begun))
+            self._unite(begun)
         hosts = self._keepers.range_map.hosts
         numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
         self._pass("host-number", "numbering components", lambda host: [numbers[host]])
-        self._store.erase(META, NUMBERS_KEY)
-        components = max(int(each.max()) for each in numbers.values()) + 1
-        return sum(answer.moves for answer in told.values()), components
+        return told, max(int(each.max()) for each in numbers.values()) + 1
 
     def _pass(
         self, task: str, headline: str, arrays: Callable[[str], Sequence[Array]] = lambda host: ()
     ) -> dict[str, HostPassed]:  # fmt: skip
         """Return the last answer of each host to a pass that all of them continue until they have finished."""
-        hosts = self._keepers.range_map.hosts
-
-        def work() -> dict[str, HostPassed]:
-            told = dict[str, HostPassed]()
-            while left := [host for host in hosts if host not in told or not told[host].finished]:
-                fields = {host: self._fields() for host in left}
-                for host, answer in self._keepers.ask(task, 0, fields, arrays).items():
-                    told[host] = read_answer(HostPassed, answer[0])
-                    self._seconds[host] += told[host].seconds
-                    self._threads[host] = told[host].threads
-                self._rounds += 1
-                done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
-                self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
-                self._session.control.check()
-                if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts}:
-                    raise _LeavingError
-            return told
-
-        return self._keepers.pool.insist(headline, work, lambda: self._rounds)
+        told, hosts = dict[str, HostPassed](), self._keepers.range_map.hosts
+        while left := [host for host in hosts if host not in told or not told[host].finished]:
+            fields = {host: self._fields() for host in left}
+            for host, answer in self._keepers.ask(task, 0, fields, arrays).items():
+                told[host] = read_answer(HostPassed, answer[0])
+                self._seconds[host] += told[host].seconds
+                self._threads[host] = told[host].threads
+            self._rounds += any(told[host].seconds for host in left)
+            done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
+            self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))
+            self._session.control.check()
+            if len(hosts) > 1 and self._keepers.pool.draining() & {*hosts}:
+                raise _LeavingError
+        return told
 
     def _fields(self) -> dict[str, Any]:
         return {"slabs": self._slabs, "round_seconds": self._session.context.tuning.checkpoint}

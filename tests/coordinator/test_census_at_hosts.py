@@ -33,7 +33,7 @@ from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
-from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
@@ -302,6 +302,37 @@ def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) ->
     hosts._wanted, hosts.copies = None, 2
     assert driven(started(tmp_path, **_OPTIONS)) == "complete"
     assert hosts.asked["host-receive"] == len(NAMES)
+
+
+@pytest.mark.parametrize("last", ["host-list", "host-join"])
+def test_a_census_whose_coordinator_was_restored_is_labelled_again(last: str, tmp_path: Path, hosts: NearHosts) -> None:
+    """Hosts have labelled it meanwhile, and forgotten how their ranges were joined."""
+    directory, saved = started(tmp_path, **_OPTIONS), tmp_path / "saved"
+    hosts.then = Losses(hosts, last, stops=True)
+    assert driven(directory) == "interrupted"
+    shutil.copytree(directory, saved)
+    hosts.then = lambda *_: None
+    assert driven(directory) == "complete"
+    shutil.rmtree(directory)
+    shutil.move(saved, directory)
+    assert driven(directory) == "complete"
+    assert_as_at_home(directory, hosts, _OPTIONS)
+
+
+def test_numbers_of_trees_are_not_taken_for_labels(tmp_path: Path, hosts: NearHosts) -> None:
+    """A host is restored to before it had labels."""
+    directory, place = started(tmp_path, **_OPTIONS), tmp_path / "hosts" / "b"
+    hosts.then = Losses(hosts, "host-edges", stops=True)
+    assert driven(directory) == "interrupted"
+    shutil.copytree(place, tmp_path / "saved")
+    hosts.then = lambda *_: None
+    assert driven(directory) == "complete"
+    hosts._hosts["b"].close()
+    shutil.rmtree(place)
+    shutil.move(tmp_path / "saved", place)
+    hosts.add("b")
+    with pytest.raises(WorkerError, match="host b: its configurations have no labels yet"):
+        found(directory)
 
 
 # Copies, and hosts that leave

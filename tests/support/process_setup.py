@@ -101,7 +101,7 @@ def stand_still_after_round(depth: int, number: int) -> None:
         committed, store = commit(session, state), session.store
         vars(DEFAULT).update(checkpoint=0.0 if committed.depth == depth - 1 else 60.0)
         kept = store.read(META, ROUND_KEY) and store.read_record(META, ROUND_KEY, "round")
-        if left and kept == {"depth": depth, "round": left[0]}:
+        if left and kept and (kept["depth"], kept["round"]) == (depth, left[0]):
             left.clear()
             os.kill(os.getpid(), signal.SIGSTOP)
         return committed

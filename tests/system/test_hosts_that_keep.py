@@ -363,7 +363,7 @@ def test_a_coordinator_that_ends_goes_on_later(signal_number: int, hakoiri: Hako
         assert (refused.code, "kept by" in refused.error, "hakoiri collect" in refused.error) == (1, True, True), (
             refused
         )
-    refused = hakoiri.here("resume", run, "--hosts", "none", check=False)
+    refused = hakoiri.here("resume", run, "--hosts", "none", "--redis", hosts.url, check=False)
     assert (refused.code, "--hosts all" in refused.error) == (1, True), refused
     refused = hakoiri.here("resume", run, check=False)
     assert f"; set --redis or HAKOIRI_REDIS {hosts.url}" in refused.error, refused

@@ -158,11 +158,12 @@ def test_a_worker_says_that_it_lives_until_its_parent_is_gone(monkeypatch: pytes
         def sadd(self, name: str, worker: str) -> None:
             beats.append(worker)
 
-        def set(self, name: str, url: str, ex: int) -> None:
+        def set(self, name: str, url: str, ex: int, get: bool) -> None:
             beats.append(url)
 
-        def execute(self) -> None:
+        def execute(self) -> list[bool]:
             """Both were noted."""
+            return [True, True]
 
     def ended(code: int) -> None:
         raise InterruptedError(code)

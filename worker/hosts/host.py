@@ -30,12 +30,12 @@ from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
+from hakoiri.worker.transport.names import is_host_name
 
 #: The variables of a host's environment: its directory, and how many threads it has.
 STORE, THREADS = "HAKOIRI_STORE", "HAKOIRI_THREADS"
 _Made = TypeVar("_Made")
 _NAME_FILE = "host"
-_NAME = re.compile(r"[\w.-]{1,200}")
 _MOST_NAME = 40
 #: The name of a part that a coordinator had deleted begins so, and ends with what it was before. It stays for a day.
 _DELETED, _STAYS_SECONDS = "deleted-", 86_400.0
@@ -62,8 +62,8 @@ class _NoGuard:
 class Host:
     """The host whose directory is `directory`: one process at a time, with so many `threads`.
 
-    Attributes: `name`, the same for as long as the directory lives; `tasks`, what it answers. Raises `TaskError` where
-    another process has it, and storage errors.
+    Attributes: `name`, the same for as long as the directory lives; `place`, another text for each copy of it; `tasks`,
+    what it answers. Raises `TaskError` where another process has it, and storage errors.
     """
 
     tasks = HOST_TASKS
@@ -71,7 +71,8 @@ class Host:
     def __init__(self, directory: Path, threads: int) -> None:
         require_store(directory)
         self._directory, self._threads = directory, threads
-        self._parts, self._process = dict[Path, RunPart](), f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._parts, self.place = dict[Path, RunPart](), _place_of(directory)
+        self._process = f"{os.getpid()}-{secrets.token_hex(4)}-{self.place}"
         with ExitStack() as stack:
             try:
                 stack.enter_context(RunLock(directory))
@@ -82,9 +83,9 @@ class Host:
             self.name = _name_in(directory)
             self._resources = stack.pop_all()
 
-    def beat(self, url: str) -> str:
+    def beat(self, url: str, idle: bool) -> str:
         """Return the text of its heartbeat; `url` is that of its data Redis."""
-        return str(HostBeat(self._process, self._threads, url))
+        return str(HostBeat(self._process, self._threads, url, idle))
 
     def perform(self, task: str, puzzle: Puzzle, session: str, chunk: Arrays, data_pool: DataRedisPool) -> list[Array]:
         """Return the answer to a request of `HOST_TASKS`.
@@ -196,7 +197,7 @@ def _answer(
         "host-hand": lambda: part.census(request).hand_over(request, Mail(data_pool, request, session)),
         "host-edges": lambda: part.census(request).edges(request),
         "host-number": lambda: part.census(request).number(request, chunk[-1]),
-        "host-labels": lambda: reading.labels(part.store, chunk[-1]),
+        "host-labels": lambda: reading.labels(part.store, request, chunk[-1]),
     }
     return answers[task]()
 
@@ -224,12 +225,19 @@ def is_host(directory: Path) -> bool:
     return (directory / _NAME_FILE).exists()
 
 
+def _place_of(directory: Path) -> str:
+    """Return a text for this directory on this machine, until it starts anew."""
+    boot, there = Path("/proc/sys/kernel/random/boot_id"), directory.stat()
+    machine = boot.read_text(encoding="ascii") if boot.exists() else socket.gethostname()
+    return hashlib.sha256(f"{machine} {there.st_dev} {there.st_ino}".encode()).hexdigest()[:12]
+
+
 def _name_in(directory: Path) -> str:
     """Return the name of the host with this directory; make it for a new one."""
     file = directory / _NAME_FILE
     if not is_host(directory):
         write_file(file, f"{socket.gethostname()}-{secrets.token_hex(3)}\n")
     name = file.read_text(encoding="utf-8", errors="replace").strip()
-    if not _NAME.fullmatch(name):
+    if not is_host_name(name):
         raise TaskError(f"file {file} does not hold a host name; remove it to get a new name")
     return name

@@ -27,7 +27,7 @@ from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
-from hakoiri.worker.hosts.reading import PartCheck
+from hakoiri.worker.hosts.reading import PartCheck, require_layers
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
 from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
 from hakoiri.worker.layers.partition import partition_by
@@ -100,9 +100,7 @@ class RunPart:
         if not request.round:
             self._require_ranges(request)
             self._drop_from(request.depth)
-            if self.store.state.depth != request.depth - 1:
-                there = self.store.state.depth
-                raise request.lost(f"it has layers of the run up to {there}, expected {request.depth - 1}")
+            require_layers(self.store, request, request.depth - 1)
             self._step = self._step_from(_first_mark(request), request, session)
         return self._expand(request, session)
 
@@ -137,6 +135,7 @@ class RunPart:
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
+        require_layers(self.store, request, request.depth)
         layer, found = self._layers.layer(request.depth), list[Key]()
         for number in sorted(request.mine):
             pieces, (low, high) = request.pieces[number], request.cuts.bounds(number)

@@ -1,9 +1,12 @@
 """Connections to Redis with errors translated to Hakoiri's, and living workers. A password is never printed."""
 
+import math
 import os
 import re
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -24,7 +27,7 @@ from redis.retry import Retry
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
-from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKERS, worker_key
+from hakoiri.worker.transport.names import DRAINING, HOSTS, SHARED_TYPES, WORKERS, is_host_name, worker_key
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Seconds between the beats of a worker, and of silence after which it is taken for dead.
@@ -147,9 +150,12 @@ def host_of(worker: str) -> str:
 
 
 def start_heartbeat(
-    worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str] = str, members: str = WORKERS
-) -> Callable[[], None]:
+    worker: str, connection: redis.Redis, parent: int | None, say: Callable[[], str] = str, members: str = WORKERS,
+    place: str = "",
+) -> Callable[[], None]:  # fmt: skip
     """Report `worker` as alive in Redis, now and from a thread; the thread ends this process when its parent is gone.
+
+    It also ends a host at a `place` if one at another place sends the same heartbeat.
 
     Return a function that ends this and reports it as dead, so that no coordinator waits for its heartbeat to expire.
 
@@ -160,20 +166,24 @@ def start_heartbeat(
     """
     ending = threading.Event()
 
-    def beat() -> None:
+    def beat() -> object:
+        """Return the heartbeat before this one, if there is a `place`."""
         said = say()
         with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
             pipeline = connection.pipeline(transaction=False)
             pipeline.sadd(members, worker)
-            pipeline.set(worker_key(worker), said, ex=ALIVE_SECONDS)
-            pipeline.execute()
+            pipeline.set(worker_key(worker), said, ex=ALIVE_SECONDS, get=bool(place))
+            return pipeline.execute()[-1]
+        return None
 
     def go_on_beating() -> None:
         while parent is None or os.getppid() == parent:
             if ending.wait(BEAT_SECONDS):
                 forget_worker(worker, connection)
                 return
-            beat()
+            if _is_elsewhere(beat(), place):
+                print(f"worker process {os.getpid()}: {_two_hosts(worker)}", file=sys.stderr, flush=True)
+                break
         os._exit(1)
 
     def end() -> None:
@@ -193,21 +203,44 @@ def forget_worker(worker: str, connection: redis.Redis) -> None:
 
 
 class HostBeat(NamedTuple):
-    """The heartbeat of a host: its present process, its number of threads, and the URL of its data Redis, if any."""
+    """The heartbeat of a host: its present process, its number of threads, and the URL of its data Redis, if any.
+
+    The name of the process ends with the place of its directory. If it is `idle`, it waits for requests.
+    """
 
     process: str
     threads: int
     url: str
+    idle: bool = False
 
     def __str__(self) -> str:
-        return f"{self.process} {self.threads} {self.url}"
+        return f"{self.process} {self.threads} {self.url} {self.idle:d}"
 
     @classmethod
     def read(cls, text: str) -> "HostBeat | None":
         """The inverse of `str`; ``None`` for anything else."""
         parts = text.split(" ")
-        known = len(parts) == 3 and re.fullmatch(r"\d{1,9}", parts[1])
-        return cls(parts[0], int(parts[1]), parts[2]) if known else None
+        known = len(parts) in (3, 4) and re.fullmatch(r"\d{1,9}", parts[1])
+        return cls(parts[0], int(parts[1]), parts[2], parts[3:] != ["0"]) if known else None
+
+
+def require_own_name(connection: redis.Redis, host: str, place: str) -> None:
+    """Raise `WorkerError` if a host at another place sends heartbeats of `host`; wait until a dead one is forgotten."""
+    before: float = math.inf
+    while _is_elsewhere(connection.get(worker_key(host)), place) and (left := connection.pttl(worker_key(host))) > 0:
+        if left > before - 1000 * BEAT_SECONDS:
+            raise WorkerError(_two_hosts(host))
+        before = left
+        time.sleep(1.5 * BEAT_SECONDS)
+
+
+def _is_elsewhere(said: object, place: str) -> bool:
+    beat = HostBeat.read(_text(said)) if isinstance(said, bytes) else None
+    return beat is not None and beat.process.rpartition("-")[2] != place
+
+
+def _two_hosts(name: str) -> str:
+    return f"two hosts have the name {name}, because a directory was copied; remove the file 'host' from one of them"
 
 
 def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
@@ -215,7 +248,8 @@ def living_hosts(connection: redis.Redis) -> dict[str, HostBeat]:
 
     IMPORTANT: the URL of a data Redis holds a password.
     """
-    beats = {name: HostBeat.read(text) for name, text in living_workers(connection, HOSTS).items()}
+    living = living_workers(connection, HOSTS)
+    beats = {name: HostBeat.read(text) for name, text in living.items() if is_host_name(name)}
     return {name: beat for name, beat in beats.items() if beat is not None}
 
 

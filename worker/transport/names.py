@@ -1,5 +1,7 @@
 """Every name that Hakoiri uses in Redis. A session is one process driving one run; a token names one of its chunks."""
 
+import re
+
 #: RQ's queue for any worker.
 QUEUE = "hakoiri"
 #: Pushed to when a run is queued, so that an idle coordinator reacts at once.
@@ -21,6 +23,14 @@ SHARED_TYPES = {
     "rq:queues": "set",
     f"rq:queue:{QUEUE}": "list",
 }
+
+
+_HOST = re.compile(r"[\w.-]{1,200}")
+
+
+def is_host_name(text: str) -> bool:
+    """Return whether a host may have this name."""
+    return _HOST.fullmatch(text) is not None
 
 
 def own_queue(worker: str) -> str:
