@@ -14,12 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import msgpack
+
 from hakoiri.__main__ import main as hakoiri
 from hakoiri.coordinator.executors.hosts import HostPool
 from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps import rounds
-from hakoiri.worker.hosts.requests import HostRequest, of_array
+from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 
@@ -118,7 +120,7 @@ class _Watch:
         clock, after = time.monotonic() - began, _seconds(process)
         looking = time.process_time()
         # If ranges are cut or move, hosts answer keys and figures of layers, not a map.
-        fields = {} if task in ("host-cut", "host-settle") else of_array(arrays[0])
+        fields = {} if task in ("host-cut", "host-settle") else msgpack.unpackb(arrays[0].tobytes())
         key = process, task, HostRequest.of(chunk).depth
         told = fields.get("size", 0), fields.get("bytes", 0)
         # A layer may take several rounds, and an answer counts all of them up to now.

@@ -11,13 +11,15 @@ an existing run, the figures are those of the run: ``deal`` is the start, ``posi
 """
 
 import json
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
 from hakoiri.coordinator.layers.search import SearchFigures
@@ -32,8 +34,10 @@ from hakoiri.puzzles.capabilities import Dealt, Placements
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.engine.files import naming, write_file
+from hakoiri.storage.layers.digest import Digest
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
+from hakoiri.storage.ledger.records import Count, typed
 from hakoiri.worker.deals.solving import DealFigures, answered, request
 from hakoiri.worker.tasks import do_task
 
@@ -52,8 +56,8 @@ class CertificateError(RunError, ValueError):
 class LayerDigest:
     """The number of positions of a layer, and their digest."""
 
-    size: int
-    digest: str
+    size: Count
+    digest: Digest
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Certificate:
     deal: str
     figures: DealFigures
     layers: list[LayerDigest]
-    digest: str
+    digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
     @property
     def spec(self) -> PuzzleSpec:
@@ -123,59 +127,13 @@ def read_certificate(path: Path) -> Certificate:
     if len(raw) > _MOST_BYTES:
         raise CertificateError(f"{path} is not a valid certificate: larger than {_MOST_BYTES:,} bytes")
     try:
-        fields = json.loads(raw.decode("utf-8"))
+        fields = msgspec.json.decode(raw)
+        found = typed(fields, Certificate)
+        if json.dumps(asdict(found) | {"certificate": _VERSION}, sort_keys=True) != json.dumps(fields, sort_keys=True):
+            raise ValueError(f"not of version {_VERSION}, or with fields that are not known")
+        return found
     except (ValueError, RecursionError) as error:
-        raise CertificateError(f"{path} is not a valid certificate: not JSON ({error})") from None
-    try:
-        return _checked(fields)
-    except ValueError as error:
         raise CertificateError(f"{path} is not a valid certificate: {error}") from None
-
-
-def _checked(fields: Any) -> Certificate:
-    """Return the certificate with the fields of a file; ``ValueError`` names the invalid field."""
-    _require_names(fields, _FIELDS, "the file")
-    _require(fields["certificate"] == _VERSION and _is_number(fields["certificate"]), f"certificate is not {_VERSION}")
-    for name in ("puzzle", "deal"):
-        _require(isinstance(fields[name], str), f"{name} is no text")
-    options = fields["options"]
-    _require(
-        isinstance(options, dict) and all(isinstance(value, str) for value in options.values()), "options: no texts"
-    )
-    figures = fields["figures"]
-    _require_names(figures, ("positions", "moves", "depth"), "figures")
-    for name, value in figures.items():
-        _require(_is_number(value) or (name == "moves" and value is None), f"figures: {name} is no number")
-    _require(isinstance(fields["layers"], list), "layers is no list")
-    layers = []
-    for depth, layer in enumerate(fields["layers"]):
-        _require_names(layer, ("size", "digest"), f"layer {depth}")
-        _require(_is_number(layer["size"]), f"layer {depth}: size is no number")
-        _require(_is_digest(layer["digest"], 32), f"layer {depth}: digest is not 32 hexadecimal digits")
-        layers.append(LayerDigest(layer["size"], layer["digest"]))
-    _require(_is_digest(fields["digest"], 64), "digest is not 64 hexadecimal digits")
-    return Certificate(fields["puzzle"], options, fields["deal"], DealFigures(**figures), layers, fields["digest"])
-
-
-def _require(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)
-
-
-def _require_names(fields: Any, names: tuple[str, ...], where: str) -> None:
-    _require(isinstance(fields, dict), f"{where} is not an object")
-    if missing := [name for name in names if name not in fields]:
-        raise ValueError(f"{where} lacks {missing[0]}")
-    if strange := sorted(set(fields) - set(names)):
-        raise ValueError(f"{where} has an unknown field {strange[0][:40]!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-
-
-def _is_digest(value: Any, digits: int) -> bool:
-    return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", value) is not None
 
 
 def verify_file(

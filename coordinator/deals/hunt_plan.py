@@ -18,6 +18,7 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective
 from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 
@@ -78,9 +79,8 @@ class LegEnd:
 
     @classmethod
     def of(cls, leg: int, row: Mapping[str, Any]) -> "LegEnd":
-        """Return the inverse of `row`; ``KeyError`` or ``TypeError`` for an invalid row."""
-        figures = None if row["figures"] is None else DealFigures(**row["figures"])
-        return cls(leg, **{**row, "figures": figures})
+        """Return the inverse of `row`; ``ValueError`` for other fields."""
+        return typed({**row, "leg": leg}, cls, whole=True)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hakoiri.coordinator.deals.study_plan import Study
 from hakoiri.coordinator.session.job import Table
 from hakoiri.puzzles.capabilities import Convention
 from hakoiri.storage.engine.files import replaced
+from hakoiri.storage.ledger.records import typed
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]
@@ -71,14 +72,9 @@ class Deal:
 
     @classmethod
     def of(cls, size: int, number: int, figures: dict[str, Any]) -> "Deal":
-        """Return the inverse of `figures`; ``KeyError`` or ``TypeError`` for other figures."""
-        first, fixed = (_solution(figures[which]) for which in ("first", "fixed"))
-        return cls(size, number, **{**figures, "first": first, "fixed": fixed})
-
-
-def _solution(figures: Mapping[str, Any] | None) -> Solution | None:
-    # Older rows have a field for unshortened solutions.
-    return None if figures is None else Solution(**{name: figures[name] for name in figures if name != "shortened"})
+        """Return the inverse of `figures`; ``ValueError`` for other figures."""
+        # Solutions in older rows have a field `shortened`, too.
+        return typed({**figures, "size": size, "number": number}, cls, whole=True)
 
 
 StudyResult = Mapping[int, Sequence[Deal]]

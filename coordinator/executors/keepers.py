@@ -15,7 +15,7 @@ from hakoiri.puzzles.keys.layout import Keys, layout_of
 from hakoiri.puzzles.keys.order import lower_bounds
 from hakoiri.storage.errors import ElsewhereError
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Depth, all_fields
+from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostRequest
@@ -139,7 +139,7 @@ class Keepers:
 
 
 def _range_map_of(store: RunStore) -> RangeMap:
-    return RangeMap(**all_fields(RangeMap, store.read_record(META, HOSTS_KEY, "record of its hosts")))
+    return store.read_as(RangeMap, META, HOSTS_KEY, "record of its hosts")
 
 
 def _manifest_at_hosts(store: RunStore | None) -> dict[str, Any]:

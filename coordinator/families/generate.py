@@ -291,7 +291,7 @@ def _usual_goal(boards: Boards, bound: bool) -> str:
 
 
 def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:
-    return ResultRows(ledger, table).all(lambda _, row: [dict(board) for board in row["boards"]])
+    return ResultRows(ledger, table).all(lambda _, row: row["boards"], dict[str, list[dict[str, Any]]])
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.graphs.family import OPEN, Components, Member, MemberRequest, member_of
+from hakoiri.worker.graphs.family import OPEN, Components, Member, MemberRequest, MemberRow, member_of
 
 MIXES, COMPONENTS = "mix", "component"
 #: Increase it when a study finds other figures than before.
@@ -95,7 +95,8 @@ class MixFigures(Figures):
 
 def read_members(ledger: Ledger) -> dict[int, Member]:
     """Return the results of each mix by number, including components that were tasks of their own."""
-    found, more = (ResultRows(ledger, table).all(lambda _, row: member_of(row)) for table in (MIXES, COMPONENTS))
+    tables = ResultRows(ledger, MIXES), ResultRows(ledger, COMPONENTS)
+    found, more = (table.all(lambda _, row: member_of(row), MemberRow) for table in tables)
     for number, member in more.items():
         # A component of a mix that a repair has erased waits until the mix is measured again.
         if (mix := number // ROOM) in found:

@@ -38,6 +38,7 @@ from hakoiri.storage.layers.readers import HeldLayer, Layer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.exchange.partial import Partial
 from hakoiri.worker.graphs.searches import distances_from
 from hakoiri.worker.graphs.strong import transposed
 
@@ -150,15 +151,15 @@ class GoalSearch(LayeredSearch):
     @property
     def _unmoves(self) -> bool:
         """Return whether to use the puzzle's own moves backwards; not for the rest of a layer begun without them."""
-        begun = self.store.read_partial()
-        return isinstance(self.puzzle, Reversible) and not (begun and begun["part"])
+        begun = self.store.read_partial(Partial)
+        return isinstance(self.puzzle, Reversible) and not (begun and begun.part)
 
     def _led_from(self, current: Layer, known: list[Layer]) -> Layer:
         context = self._session.context
         puzzle = cast(Reversible, self.puzzle)
         most = current.size * puzzle.most_predecessors * puzzle.layout.bytes
         small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
-        if not small or self.store.read_partial() is not None:
+        if not small or self.store.has_partial:
             return self._made_by(UnmoveStep(self._session, self.state.depth + 1, self._run, known, self._pace))
         keys = small_step_back(puzzle, current, self._run, known, context.shares)
         if len(keys):
@@ -167,7 +168,7 @@ class GoalSearch(LayeredSearch):
 
     def _known_backwards(self) -> Iterator[Keys] | None:
         """The layers to come, by moves backwards; ``None`` where these do not fit, or for the rest of a layer begun."""
-        if self._fits and self._backwards is None and self.store.read_partial() is None:
+        if self._fits and self._backwards is None and not self.store.has_partial:
             self._session.tell(Progress(self.found.configurations, headline="expanding moves backwards"))
             try:
                 found = layers_backwards(self._session, self._base, self.store.layer(0))

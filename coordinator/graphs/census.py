@@ -101,7 +101,7 @@ class Census:
 
     def _at_hosts(self) -> "HostedSpace | None":
         """Return the space at the hosts that keep it, or are to keep it; ``None`` if this process does all."""
-        pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.read_partial() is not None
+        pool, begun = self._context.hosts, self._state.depth >= 0 or self._store.has_partial
         if not self._store.keepers() and (begun or pool is None or not pool.is_requested):
             return None
         if self._by_layers:

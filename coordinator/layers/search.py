@@ -183,7 +183,7 @@ class LayeredSearch:
     def _window(self) -> tuple[Layer, Older]:
         """Return U(N) and the older layers from disk, or the first layer and none."""
         depth = self.state.depth
-        if self.store.read_partial() is None:
+        if not self.store.has_partial:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
         current = self._stored(depth) if depth >= 0 else self._first()
         depth = max(depth, 0)
@@ -228,7 +228,7 @@ class LayeredSearch:
         depth, known, context = self.state.depth + 1, [current, *self._older.layers()], self._session.context
         large = context.budget.distributes(current.size) or context.farmed_chunk(current.size, self._cost)
         self._widest = max(self._widest, current.size)
-        if not large and self.store.read_partial() is None:
+        if not large and not self.store.has_partial:
             self._maker = "small"
             keys, self.last_flow, self._cost = small_step(self._session, all_keys(current), known, depth)
             if len(keys):
@@ -254,7 +254,7 @@ class LayeredSearch:
             if not (large and context.hosts.pays(context.local.workers, seconds)):
                 return None
             self._commit_staged()
-            if self.store.read_partial() is not None:
+            if self.store.has_partial:
                 # Threads have begun this layer and finish it.
                 return None
             from hakoiri.coordinator.steps.hosted import HostedStep

@@ -56,7 +56,8 @@ class OptimiseFigures(Figures):
 
 def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
     """Return the best stored play found `within` so many seconds. `DamagedError` names an invalid row."""
-    found = ResultRows(ledger, BEST).all(lambda _, row: plans.Best(**row)).values()
+    rows: dict[int, plans.Best] = ResultRows(ledger, BEST).all(kind=plans.Best)
+    found = rows.values()
     return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=plans.NO_PLAY)
 
 

@@ -9,6 +9,7 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.puzzles.scored import Scored
+from hakoiri.storage.ledger.records import typed
 
 #: The strategy of every scored puzzle; the others are the games that it names.
 BEAM = "beam"
@@ -116,8 +117,8 @@ class Round:
 
     @classmethod
     def of(cls, number: int, row: Mapping[str, Any]) -> "Round":
-        """Return the inverse of `row`; ``TypeError`` for other fields."""
-        return cls(number, **row)
+        """Return the inverse of `row`; ``ValueError`` for other fields."""
+        return typed({**row, "number": number}, cls, whole=True)
 
     def layers_left(self, taken: int) -> float:
         """Return the number of layers that it still had to go when it had taken `taken`."""

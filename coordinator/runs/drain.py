@@ -14,7 +14,7 @@ from hakoiri.storage.errors import FormatError, GoneError, RunHeldError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.names import HOSTS_KEY, META, run_directories
+from hakoiri.storage.names import run_directories
 from hakoiri.worker.transport.connection import connect, drain_host, living_hosts, redis_errors
 
 _PAUSE_SECONDS = 0.5
@@ -50,7 +50,7 @@ def drain_run(directory: Path, host: str, redis: str, control: Control, observer
         try:
             with RunLock(directory), RunStore(directory, writable=True) as store:
                 # It may have left meanwhile.
-                if host in _keepers(store):
+                if host in store.keepers(leaving=True):
                     _drain(store, host, redis, control, observer)
         except RunHeldError:
             if not told:
@@ -86,13 +86,5 @@ def _drain(store: RunStore, host: str, redis: str, control: Control, observer: O
 def _is_needed(directory: Path, host: str) -> bool:
     """Return whether a run needs a host; one that was deleted meanwhile, or is of another version, needs none."""
     with suppress(GoneError, FormatError), Ledger(directory) as ledger:
-        return host in _keepers(ledger)
+        return host in ledger.keepers(leaving=True)
     return False
-
-
-def _keepers(ledger: Ledger) -> list[str]:
-    """Return the hosts of a run, and those that are leaving it."""
-    if not (hosts := ledger.keepers()):
-        return []
-    fields = ledger.read_record(META, HOSTS_KEY, "record of its hosts")
-    return hosts if fields["settled"] else [*hosts, *fields["left"]]

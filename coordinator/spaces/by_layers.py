@@ -110,8 +110,7 @@ class LayeredJoining:
 
     def __init__(self, session: Session, slabs: Slabs) -> None:
         self._session, self._store, self._slabs = session, session.store, slabs
-        partial = self._store.read_partial() or {}
-        self._profiles: list[Profile] = partial.get(_PROFILES, [])
+        self._profiles = (self._store.read_partial(dict[str, list[Profile]]) or {}).get(_PROFILES, [])
         self._labels = unlabelled(session.context, slabs.size)
         if self._profiles:
             self._labels = read_labels(self._store, slabs.size)

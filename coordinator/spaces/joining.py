@@ -39,7 +39,7 @@ class HomeJoining:
         self._session, self._store = session, session.store
         context, puzzle, size = session.context, session.puzzle, self._store.layer_record(0).size
         require_places(size)
-        done = JoinProgress.kept_in(self._store)
+        done = self._store.read_partial(JoinProgress)
         slabs = slabs_of_range(puzzle, size, context.shares, context.shares.workers, context.tuning.most_range)
         slabs = slabs if done is None else done.range_slabs
         partition = Partition(puzzle.layout, tuple(all_slabs.firsts[slabs::slabs]))

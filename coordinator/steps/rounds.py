@@ -17,7 +17,7 @@ from hakoiri.coordinator.executors.range_map import RangeMap
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.base import require_base
 from hakoiri.puzzles.errors import counted
-from hakoiri.storage.ledger.manifest import Depth, Progress, all_fields
+from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import META, ROUND_KEY
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
 from hakoiri.worker.tasks import Array
@@ -134,7 +134,7 @@ class HostRounds:
     def _kept(self, depth: Depth) -> LastRound | None:
         if self._store.read(META, ROUND_KEY) is None:
             return None
-        kept = LastRound(**all_fields(LastRound, self._store.read_record(META, ROUND_KEY, "record of its last round")))
+        kept = self._store.read_as(LastRound, META, ROUND_KEY, "record of its last round")
         return kept if kept.depth == depth else None
 
     def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:

@@ -120,9 +120,8 @@ class LayerStep:
 
     def _take_up(self) -> None:
         """Go on where an earlier session left this layer, or plan it."""
-        fields = self._store.read_partial()
+        found = self._store.read_partial(Partial)
         self._look()
-        found = Partial.from_record(fields) if fields is not None else None
         if found is not None and found.depth == self._depth:
             self._partial, self._at = found, int(found.at, 16) if found.at else None
             self._partition = Partition.unpack(found.partition, self._layout)
@@ -131,7 +130,7 @@ class LayerStep:
                 self._held.pieces = None
             return
         self._spill.clear()
-        if fields is not None:
+        if self._store.has_partial:
             # From the layer before, or from an earlier version, which cut the layer in another way.
             self._store.erase(BLOCKS, number_key(self._depth))
         self._partition = self._cut()

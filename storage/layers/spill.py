@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Final, Literal
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Layout
@@ -35,7 +35,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.ledger.records import seal, unseal
 from hakoiri.storage.names import SPILL_FOLDER
 
-_VERSION = 2
+_VERSION: Final = 2
 _CRC, _WORD = 4, 4
 _OFFSET_BYTES = 8
 
@@ -44,14 +44,9 @@ _OFFSET_BYTES = 8
 class SpillFiles:
     """The length of each range's file in bytes, and its number of keys; range numbers as text, for msgpack."""
 
+    version: Literal[2]
     lengths: dict[str, int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
-    version: int = _VERSION
-
-    @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> "SpillFiles | None":
-        """The inverse of ``asdict``; ``None`` for the files of another version."""
-        return cls(**fields) if fields.get("version") == _VERSION else None
 
     def beyond(self, first: int, end: int = sys.maxsize) -> "SpillFiles":
         """Return those of the ranges first <= number < end."""
@@ -59,12 +54,15 @@ class SpillFiles:
             {name: count for name, count in part.items() if first <= int(name) < end}
             for part in (self.lengths, self.keys)
         )
-        return SpillFiles(lengths, keys)
+        return SpillFiles(_VERSION, lengths, keys)
 
     def outside(self, ranges: range) -> "SpillFiles":
         """Return those of all but some neighbouring ranges."""
         below, above = self.beyond(0, ranges.start), self.beyond(ranges.stop)
-        return SpillFiles(below.lengths | above.lengths, below.keys | above.keys)
+        return SpillFiles(_VERSION, below.lengths | above.lengths, below.keys | above.keys)
+
+
+NO_FILES = SpillFiles(_VERSION)
 
 
 class Spill:
@@ -72,7 +70,7 @@ class Spill:
 
     def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
         self._run, self.layout, self._depth = directory, layout, depth
-        self.files = SpillFiles()
+        self.files = NO_FILES
         #: The files appended to since the last `sync`.
         self._unsynced: set[str] = set()
 
@@ -98,7 +96,7 @@ class Spill:
                 file.write(raw)
         lengths[name] = begin + len(raw)
         keys[name] = keys.get(name, 0) + int(coded.counts.sum())
-        self.files = SpillFiles(lengths, keys)
+        self.files = SpillFiles(_VERSION, lengths, keys)
         self._unsynced.add(name)
 
     def read(self, number: int) -> Iterator[Block]:
@@ -150,7 +148,7 @@ class Spill:
         self.files = files
 
     def clear(self) -> None:
-        self.files = SpillFiles()
+        self.files = NO_FILES
         self._unsynced.clear()
         remove_folder(self._run, SPILL_FOLDER)
 

@@ -5,19 +5,22 @@ This module imports neither numpy nor numba, so that `runs` and `status` start q
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
+
+from msgspec import Raw
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.engine.disk import require_free
 from hakoiri.storage.engine.environment import Environment
 from hakoiri.storage.errors import DamagedError, FormatError, PoisonedError, StorageError
-from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, all_fields, typed_fields
-from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State
+from hakoiri.storage.ledger.records import pack_record, read_msgpack, typed, unpack_as, unpack_record
 from hakoiri.storage.names import (
     CANCEL_KEY,
     DATABASES,
@@ -37,6 +40,15 @@ from hakoiri.storage.names import (
 #: payload.
 _WRITE_OVERHEAD = 1.25
 _Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True)
+class _Hosts:
+    """The part of the record of a run's hosts that says which they are (`coordinator.executors.range_map`)."""
+
+    hosts: list[str]
+    settled: bool = True
+    left: list[str] = field(default_factory=list)
 
 
 class Ledger:
@@ -75,11 +87,13 @@ class Ledger:
 
     def read_state(self) -> State:
         """Return the state of the last commit by any process."""
-        return self._read("state", self.read_record(META, STATE_KEY, "state"), State.from_dict)
+        with self.fitting("state"):
+            return State.from_dict(self.read_record(META, STATE_KEY, "state"))
 
     def plan(self, kind: type[_Made]) -> _Made:
         """Return the plan in the manifest as the dataclass `kind`; `DamagedError` if the fields do not fit."""
-        return self._read("plan", dict(self.manifest.plan), lambda plan: kind(**all_fields(kind, plan)))
+        with self.fitting("plan"):
+            return typed(self.manifest.plan, kind, whole=True)
 
     def limits(self) -> dict[str, Any]:
         """Return the limits of the run, which a user may extend; their fields depend on its kind."""
@@ -87,20 +101,24 @@ class Ledger:
 
     def layer_record(self, depth: Depth) -> LayerRecord:
         """Return the record of layer `depth`, without reading its keys."""
-        fields = self.read_record(LAYERS, number_key(depth), f"record of layer {depth}")
-        return self._read(
-            f"record of layer {depth}", fields, lambda found: LayerRecord(**typed_fields(LayerRecord, found))
-        )
+        return self.read_as(LayerRecord, LAYERS, number_key(depth), f"record of layer {depth}")
 
     def layer_records(self) -> list[LayerRecord]:
         """Return the records of all committed layers, by depth."""
         return [self.layer_record(depth) for depth in range(self.state.depth + 1)]
 
-    def read_partial(self) -> dict[str, Any] | None:
-        """Return the record of an unfinished layer of an earlier session, or ``None``; its maker defines the fields."""
-        if self.read(META, PARTIAL_KEY) is None:
-            return None
-        return self.read_record(META, PARTIAL_KEY, "record of the layer under way")
+    @property
+    def has_partial(self) -> bool:
+        """True if an earlier session left a layer unfinished."""
+        return self.read(META, PARTIAL_KEY) is not None
+
+    def read_partial(self, kind: type[_Made]) -> _Made | None:
+        """Return the record of an unfinished layer of an earlier session; ``None`` if there is none of this `kind`."""
+        if self.has_partial:
+            raw = self.read_as(Raw, META, PARTIAL_KEY, "record of the layer under way")
+            with suppress(ValueError):  # An earlier version may have made it, or a session with other work.
+                return read_msgpack(memoryview(raw), kind)
+        return None
 
     def cancel_requested(self) -> bool:
         """Return whether a cancellation of the run was requested."""
@@ -210,25 +228,35 @@ class Ledger:
         if (error := self._poisoned) is not None:
             raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.hints)
 
-    def keepers(self) -> list[str]:
-        """Return the hosts that keep layers of the run."""
-        kept = self.read(META, HOSTS_KEY) is not None
-        return [*self.read_record(META, HOSTS_KEY, "record of its hosts")["hosts"]] if kept else []
+    def keepers(self, leaving: bool = False) -> list[str]:
+        """Return the hosts that keep layers of the run; if `leaving`, also those whose ranges have moved away."""
+        if self.read(META, HOSTS_KEY) is None:
+            return []
+        found = self.read_as(_Hosts, META, HOSTS_KEY, "record of its hosts")
+        return found.hosts if found.settled or not leaving else [*found.hosts, *found.left]
+
+    def read_as(self, kind: type[_Made], database: bytes, name: bytes, what: str) -> _Made:
+        """Return one record; a `DamagedError` names `what` if it is missing, damaged, or not a `kind`."""
+        return self._read(partial(unpack_as, kind), database, name, what)
 
     def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
-        """Return one record; a `DamagedError` names `what` if it is missing or damaged."""
+        """Return the fields of one record; a `DamagedError` names `what` if it is missing or damaged."""
+        return self._read(unpack_record, database, name, what)
+
+    def _read(self, unpack: Callable[[bytes, str, bytes], _Made], database: bytes, name: bytes, what: str) -> _Made:
         value = self.read(database, name)
         if value is None:
             raise self._damaged(f"its {what} is missing")
         try:
-            return unpack_record(value, what, database + name)
+            return unpack(value, what, database + name)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
 
-    def _read(self, what: str, fields: dict[str, Any], made: Callable[[dict[str, Any]], _Made]) -> _Made:
-        """Return `made` of the fields of a record; `DamagedError` if they do not fit."""
+    @contextmanager
+    def fitting(self, what: str) -> Iterator[None]:
+        """Raise `DamagedError` if the block finds that the fields of a record do not fit."""
         try:
-            return made(fields)
+            yield
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(f"its {what} is malformed: {error}") from error
 
@@ -239,7 +267,8 @@ class Ledger:
                 f"run {self.directory.name} has storage format {fields.get('format')}, expected "
                 f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
             )
-        return self._read("manifest", fields, Manifest.from_dict)
+        with self.fitting("manifest"):
+            return Manifest.from_dict(fields)
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name

@@ -3,19 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from functools import cache
-from types import UnionType
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Any, Literal, Self
 
 from hakoiri.puzzles.errors import Hint
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.ledger.records import Real, typed
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
-#: Above every number in a record except keys; NaN is not below it either.
-_MOST = 1 << 64
-#: The fields that every puzzle's map has, with their types.
-_OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping[str, str], "start": str | None, "merge_mirrors": bool}
 #: The kinds of run that have another name in manifests on disk, and the inverse.
 _IN_RECORDS = {"census": "whole"}
 _NOW = {there: kind for kind, there in _IN_RECORDS.items()}
@@ -56,14 +53,11 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Manifest":
-        """The inverse of `as_dict`; ``TypeError`` for fields that are not those of a manifest."""
-        found = cls(**typed_fields(cls, fields | {"kind": fields.get("mode")}))
-        for name, kind in _OF_PUZZLES.items():
-            if name not in found.puzzle or not _fits(found.puzzle[name], kind):
-                raise TypeError(f"{name} of the puzzle is malformed")
-        if not isinstance(found.puzzle.get("digest", ""), str):
-            raise TypeError("digest of the puzzle is malformed")
-        return replace(found, kind=_NOW.get(found.kind, found.kind))
+        """The inverse of `as_dict`; ``KeyError`` or ``ValueError`` for fields that are not those of a manifest."""
+        kind = fields["mode"]
+        found = typed(fields | {"kind": _NOW.get(kind, kind)}, cls)
+        typed(PuzzleSpec.from_dict(found.puzzle).as_dict(), PuzzleSpec)
+        return found
 
 
 @dataclass(frozen=True)
@@ -80,12 +74,12 @@ class Progress:
     total: int | None = None
     unit: str = "configurations"
     headline: str = ""
-    seconds_left: tuple[float, float] | None = None
+    seconds_left: tuple[Real, Real] | None = None
     work: int | None = None
     work_unit: str = "configurations"
     disk: int | None = None
-    step_left: float | None = None
-    most_left: float | None = None
+    step_left: Real | None = None
+    most_left: Real | None = None
 
 
 def per_second(progress: Progress) -> str:
@@ -112,8 +106,8 @@ class State:
     depth: Depth = -1
     stored_bytes: int = 0
     digest: str = ""
-    seconds: float = 0.0
-    updated: float = 0.0
+    seconds: Real = 0.0
+    updated: Real = 0.0
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
     work_log: Mapping[str, Any] = field(default_factory=dict)
@@ -128,12 +122,11 @@ class State:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "State":
-        """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are not those of a state."""
-        progress = Progress(**typed_fields(Progress, fields["progress"]))
+        """The inverse of `as_dict`; ``TypeError`` or ``ValueError`` for fields that are not those of a state."""
         # Version 0.1 called them steps and places.
         hints = Hint.read(fields.get("hints", fields.get("steps", ())))
         work_log = fields.get("work_log", fields.get("places", {}))
-        return cls(**typed_fields(cls, fields | {"progress": progress, "hints": hints, "work_log": work_log}))
+        return typed(fields | {"hints": hints, "work_log": work_log}, cls)
 
 
 class Figures:
@@ -141,12 +134,15 @@ class Figures:
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """Return the figures of a state; a missing field has its default.
+        """Return the figures of a state; a missing field has its default. Raises `DamagedError` for malformed ones.
 
         The metadata of a field whose name was another in earlier versions holds that name (`formerly`).
         """
         earlier = {entry.metadata.get("formerly"): entry.name for entry in fields(cls)}  # type: ignore[arg-type]
-        return cls(**known_fields(cls, {earlier.get(name, name): value for name, value in state.figures.items()}))
+        try:
+            return typed({earlier.get(name, name): value for name, value in state.figures.items()}, cls)
+        except ValueError as error:
+            raise DamagedError(f"the figures of the run are malformed: {error}") from error
 
     def as_dict(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
@@ -203,78 +199,6 @@ class ComponentRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ComponentRecord":
-        key = fields["representative"]
-        return cls(**known_fields(cls, fields) | {"representative": int(key, 16) if isinstance(key, str) else key})
-
-
-def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of `values` that are fields of the dataclass `kind`; later minor versions may add others.
-
-    ``TypeError`` if `values` is not a map.
-    """
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{kind.__name__} is malformed")
-    names = _types_of(kind)
-    return {name: value for name, value in values.items() if name in names}
-
-
-@cache
-def _types_of(kind: type) -> dict[str, Any]:
-    return {entry.name: entry.type for entry in fields(kind)}
-
-
-def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `known_fields`; ``TypeError`` names a field whose value does not have the type declared in the dataclass.
-
-    A run may come from another user, who can write anything under a right checksum.
-    """
-    known, kinds = known_fields(kind, values), _types_of(kind)
-    for name, value in known.items():
-        if not _fits(value, kinds[name]):
-            raise TypeError(f"{name} is malformed")
-    return known
-
-
-def all_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `typed_fields`; ``TypeError`` if `values` has other fields, which must not be ignored."""
-    known = typed_fields(kind, values)
-    if unknown := [str(name) for name in values if name not in known]:
-        raise TypeError(f"{', '.join(unknown)} is not known")
-    return known
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    if kind is str or kind is bool:
-        return isinstance(value, kind)
-    if kind is int or kind is float:
-        numbers = int if kind is int else int | float
-        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < _MOST
-    return _fits_parts(value, kind)
-
-
-def _fits_parts(value: Any, kind: Any) -> bool:
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return any(_fits(value, part) for part in parts)
-    if origin is Literal:
-        return value in parts
-    if origin is tuple:
-        several = parts[:1] * len(value) if parts[-1] is ... and isinstance(value, list | tuple) else parts
-        return isinstance(value, list | tuple) and len(value) == len(several) and all(map(_fits, value, several))
-    if (origin or kind) is Mapping:
-        only = parts[1] if parts else Any
-        return (
-            isinstance(value, Mapping)
-            and _is_plain(value)
-            and (only is Any or all(_fits(v, only) for v in value.values()))
-        )
-    return isinstance(value, origin or kind)
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether JSON can hold a value: records contain neither bytes nor names that are not text."""
-    if isinstance(value, Mapping):
-        return all(isinstance(name, str) and _is_plain(part) for name, part in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, bool | int | float | str)
+        """The inverse of `as_dict`; ``ValueError`` for other fields."""
+        key = fields.get("representative")
+        return typed({**fields, "representative": int(key, 16) if isinstance(key, str) else key}, cls)

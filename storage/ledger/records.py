@@ -1,16 +1,69 @@
 """Small records in LMDB: a CRC-32 of four bytes, big-endian, then a msgpack map.
 
 The CRC covers the record's place (the names of its database and entry) and the map. A record is broken if it differs.
+A right CRC proves nothing about who wrote the map: `read_msgpack` reads it, as it reads all msgpack of others.
 """
 
 import zlib
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 import msgpack
+import msgspec
 
+from hakoiri.puzzles.errors import visible
 from hakoiri.storage.errors import DamagedError
 
 _CRC_BYTES = 4
+#: The most bytes of a value with a type, and without one: there an empty map takes one byte, and 72 in memory.
+_MOST_BYTES, MOST_UNTYPED = 1 << 24, 1 << 22
+#: The most levels of maps and lists in a record without a type: what prints a record recurses.
+_MOST_LEVELS = 12
+#: The most letters of an error, which may quote what was read.
+_MOST_SAID = 200
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+#: A finite number.
+Real = Annotated[float, msgspec.Meta(gt=-(2.0**64), lt=2.0**64)]
+_Read = TypeVar("_Read")
+_decoder: Callable[[Any], msgspec.msgpack.Decoder[Any]] = cache(msgspec.msgpack.Decoder)
+
+
+def read_msgpack(raw: bytes | memoryview, kind: type[_Read], most: int = _MOST_BYTES, whole: bool = False) -> _Read:
+    """Return the `kind` in msgpack of others, which may be anything; ``ValueError`` in one line unless it fits.
+
+    Memory is taken only for what fits the type. Unknown fields of a dataclass are passed over, unless it is to be the
+    `whole`.
+    """
+    if len(raw) > most:
+        raise ValueError(f"{len(raw):,} bytes, above the limit of {most:,}")
+    with _in_one_line():
+        found: _Read = _decoder(kind).decode(raw)
+        if whole:
+            _require_known(_decoder(dict[str, msgspec.Raw]).decode(raw), kind)
+        return found
+
+
+def typed(fields: Mapping[str, Any], kind: type[_Read], whole: bool = False) -> _Read:
+    """Return the `kind` with these plain values for fields, as `read_msgpack` does."""
+    with _in_one_line():
+        if whole:
+            _require_known(fields, kind)
+        return msgspec.convert(fields, kind)
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise ValueError(visible(str(error)).partition("\n")[0][:_MOST_SAID]) from None
+
+
+def _require_known(names: Iterable[str], kind: Any) -> None:
+    if unknown := [name for name in names if name not in kind.__dataclass_fields__]:
+        raise ValueError(f"{', '.join(unknown)} is not known")
 
 
 def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
@@ -18,15 +71,29 @@ def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
     return seal(msgpack.packb(fields, use_bin_type=True), place)
 
 
-def unpack_record(raw: bytes, what: str, place: bytes = b"") -> dict[str, Any]:
-    """Return the fields of a record; a `DamagedError` names `what` if the bytes or the place differ."""
+def unpack_as(kind: type[_Read], raw: bytes, what: str, place: bytes = b"", most: int = _MOST_BYTES) -> _Read:
+    """Return a record as a `kind`; a `DamagedError` names `what` if the bytes or the place differ, or it is not one."""
+    payload = unseal(raw, what, place)
     try:
-        fields = msgpack.unpackb(unseal(raw, what, place), raw=False, strict_map_key=False)
-    except (ValueError, TypeError) as error:
-        raise DamagedError(f"{what} is damaged: {error}") from error
-    if not isinstance(fields, dict):
-        raise DamagedError(f"{what} is not a record")
+        return read_msgpack(payload, kind, most)
+    except ValueError as error:
+        raise DamagedError(f"{what} is malformed: {error}") from error
+
+
+def unpack_record(raw: bytes, what: str, place: bytes = b"") -> dict[str, Any]:
+    """Return the fields of a record, which are of the kinds that JSON has; raises as `unpack_as` does."""
+    fields = unpack_as(dict[str, Any], raw, what, place, MOST_UNTYPED)
+    if not _is_plain(fields, _MOST_LEVELS):
+        raise DamagedError(f"{what} is malformed: it has bytes, numbers as names, or over {_MOST_LEVELS} levels")
     return fields
+
+
+def _is_plain(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        return levels > 0 and all(isinstance(name, str) and _is_plain(part, levels - 1) for name, part in value.items())
+    if isinstance(value, list):
+        return levels > 0 and all(_is_plain(part, levels - 1) for part in value)
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def seal(payload: bytes, context: bytes = b"") -> bytes:

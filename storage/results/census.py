@@ -106,16 +106,14 @@ def read_profile(store: RunStore, component: int) -> Profile | None:
     name, what = number_key(component), f"profile of component {component}"
     if store.read(ROWS, name) is None:
         return None
-    found = store.read_record(ROWS, name, what).get("layers")
-    if not isinstance(found, list) or not all(type(size) is int for size in found):
-        raise DamagedError(f"run {store.directory.name}: the {what} is malformed")
-    return found
+    return store.read_as(dict[str, Profile], ROWS, name, what)["layers"]
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:
     """The record of one component, by its number."""
-    fields = store.read_record(COMPONENTS, number_key(component), f"record of component {component}")
-    return ComponentRecord.from_dict(fields)
+    what = f"record of component {component}"
+    with store.fitting(what):
+        return ComponentRecord.from_dict(store.read_record(COMPONENTS, number_key(component), what))
 
 
 def recorded_components(store: RunStore) -> dict[int, ComponentRecord]:

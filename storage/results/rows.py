@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Raw
 from numpy.typing import NDArray
 
 from hakoiri.storage.errors import DamagedError
@@ -33,7 +34,7 @@ class ResultRows:
 
     def stage(self, number: int, fields: Mapping[str, Any]) -> None:
         """Stage a row for the next commit; it replaces an older row of this number."""
-        self._ledger.stage_record(ROWS, self._prefix + number_key(number), dict(fields))
+        self._ledger.stage_record(ROWS, self._name(number), dict(fields))
 
     def numbers(self) -> list[int]:
         """The numbers of the rows, in order. `DamagedError` for a damaged name, which may be that of a row."""
@@ -43,27 +44,28 @@ class ResultRows:
                 found.append(int.from_bytes(name[-_NUMBER_BYTES:], "big"))
             else:
                 # A row of another table, unless its checksum, which covers its name, says otherwise.
-                self._ledger.read_record(ROWS, name, _named(name))
+                self._ledger.read_as(Raw, ROWS, name, _named(name))
         return found
 
     def read(self, number: int) -> dict[str, Any]:
         """Return one row; a `DamagedError` names it."""
-        return self._ledger.read_record(ROWS, self._prefix + number_key(number), f"row {number} of {self._table}")
+        return self._ledger.read_record(ROWS, self._name(number), f"row {number} of {self._table}")
 
-    def all(self, make: Callable[[int, dict[str, Any]], _Row]) -> dict[int, _Row]:
-        """Return `make` of the number and the fields of each row, by number.
+    def _name(self, number: int) -> bytes:
+        return self._prefix + number_key(number)
+
+    def all(self, make: Callable[[int, Any], _Row] = lambda _, row: row, kind: Any = None) -> dict[int, _Row]:
+        """Return `make` of the number and the fields of each row, by number; with a `kind`, of the row as that.
 
         Raises `DamagedError`, naming the row, if it cannot be read or if `make` raises ``KeyError``, ``TypeError`` or
         ``ValueError``.
         """
         found = {}
         for number in self.numbers():
-            row = self.read(number)
-            try:
+            what = f"row {number} of {self._table}"
+            row = self.read(number) if kind is None else self._ledger.read_as(kind, ROWS, self._name(number), what)
+            with self._ledger.fitting(what):
                 found[number] = make(number, row)
-            except (KeyError, TypeError, ValueError) as error:
-                run = self._ledger.directory.name
-                raise DamagedError(f"run {run}: row {number} of {self._table} is malformed: {error}") from error
         return found
 
 
@@ -74,7 +76,7 @@ def forget_damaged_rows(ledger: Ledger, note: Callable[[str], None], remedy: str
     """
     for name in ledger.names(ROWS):
         try:
-            ledger.read_record(ROWS, name, _named(name))
+            ledger.read_as(Raw, ROWS, name, _named(name))
         except DamagedError as error:
             note(f"{error}; {remedy}")
             ledger.erase(ROWS, name)
@@ -104,8 +106,9 @@ def read_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
     """Return the stored arrays by name; empty if nothing is stored. Raises `DamagedError`."""
     if ledger.read(BEAM, _DIRECTORY) is None:
         return {}
-    known = ledger.read_record(BEAM, _DIRECTORY, "list of arrays")
-    return {name: _read(ledger, name, np.dtype(dtype), shape) for name, (dtype, shape) in known.items()}
+    known = ledger.read_as(dict[str, tuple[str, list[int]]], BEAM, _DIRECTORY, "list of arrays")
+    with ledger.fitting("list of arrays"):
+        return {name: _read(ledger, name, np.dtype(dtype), shape) for name, (dtype, shape) in known.items()}
 
 
 def _read(ledger: Ledger, name: str, dtype: np.dtype[Any], shape: list[int]) -> NDArray[Any]:

@@ -6,15 +6,13 @@
                        they have become the layer after the prefixes
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.digest import Lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import Depth, known_fields
+from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CHUNKS, CUTTING_KEY, FOUND, META, number_key
 
 
@@ -64,16 +62,12 @@ class ChunkRecord:
     def lanes(self) -> Lanes:
         return self.lane_0, self.lane_1
 
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> "ChunkRecord":
-        return cls(**known_fields(cls, fields))
-
 
 def read_cutting(ledger: Ledger) -> Cutting | None:
     """Return the division of the subtrees into chunks, or ``None`` if it is not decided yet."""
     if ledger.read(META, CUTTING_KEY) is None:
         return None
-    return Cutting(**known_fields(Cutting, ledger.read_record(META, CUTTING_KEY, "cutting into chunks")))
+    return ledger.read_as(Cutting, META, CUTTING_KEY, "cutting into chunks")
 
 
 def stage_cutting(ledger: Ledger, cutting: Cutting) -> None:
@@ -93,7 +87,7 @@ def finished_chunks(ledger: Ledger) -> list[int]:
 
 def read_chunk(ledger: Ledger, chunk: int) -> ChunkRecord:
     """The record of a finished chunk; `DamagedError` that names the chunk if it is missing or broken."""
-    record = ChunkRecord.from_dict(ledger.read_record(CHUNKS, number_key(chunk), f"record of chunk {chunk}"))
+    record = ledger.read_as(ChunkRecord, CHUNKS, number_key(chunk), f"record of chunk {chunk}")
     if record.chunk != chunk:
         raise DamagedError(f"run {ledger.directory.name}: the record of chunk {chunk} belongs to chunk {record.chunk}")
     return record

@@ -186,7 +186,7 @@ def test_ranges_that_another_version_folded_one_after_the_other_are_joined_anew(
     driven(straight, _SHORT)
     assert stopped_at(stopped, "joining configurations") == "interrupted"
     with RunStore(stopped, writable=True) as store:
-        fields = store.read_partial()
+        fields = store.read_partial(dict[str, Any])
         assert fields is not None
         known = {name: fields[name] for name in ("range_slabs", "moves", "balance", "spilled")}
         store.stage_record(META, PARTIAL_KEY, {**known, "expanded": 600, "folded": 1, "numbered": 0, "sorted": 0})
@@ -203,7 +203,7 @@ def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -
     assert driven(stopped, Resources(memory=1 << 28)) == "complete"
     assert found(stopped) == found(straight)
     with RunStore(stopped) as store:
-        assert store.read_partial() is None
+        assert not store.has_partial
         assert not store.names(META, NUMBERS_KEY)
     assert not list((stopped / SPILL_FOLDER).glob("*"))
 

@@ -122,5 +122,5 @@ def test_the_size_of_a_layer_is_a_number_of_63_bits(tmp_path: Path) -> None:
     wrong: list[Any] = [-1, 2**63, True, 1.0, "1", None]
     for size in wrong:
         write_certificate(replace(honest, layers=[LayerDigest(size, "0" * 32)]), file)
-        with pytest.raises(CertificateError, match="layer 0: size is no number"):
+        with pytest.raises(CertificateError, match=r"at `\$.layers\[0\].size`"):
             read_certificate(file)

@@ -15,6 +15,7 @@ from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from hakoiri.worker.exchange.closed_set import ClosedSet
+from hakoiri.worker.exchange.partial import Partial
 from tests.support.refusals import refused
 from tests.support.runs import Countdown
 from tests.support.toy_runs import MANNERS, assert_as_expected, before_call, driven, expected, new_run
@@ -145,10 +146,11 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     directory, rng = new_run(tmp_path, options), Random(str(options))
     interrupted(directory, resources, Spill, "sync", 4)
     with RunStore(directory) as store:
-        partial = store.read_partial() or {}
-    lengths = partial["spilled"]["lengths"]
+        partial = store.read_partial(Partial)
+    assert partial is not None
+    lengths = partial.spilled.lengths
     number = rng.choice(sorted(lengths))
-    name = f"{partial['depth']}-{number}"
+    name = f"{partial.depth}-{number}"
     path = directory / SPILL_FOLDER / name
     content = bytearray(path.read_bytes()[: lengths[number]])
     if how == "lost":

@@ -144,7 +144,7 @@ def test_a_layer_that_another_version_left_half_made_is_begun_anew(
         directory = new_run(tmp_path, options)
         if driven(directory, resources, StoppingAfter(checks)).status == "interrupted":
             with RunStore(directory) as store:
-                if store.read_partial() is None:
+                if store.read_partial(dict[str, Any]) is None:
                     continue
             left = left_by_another_version(directory)
             merged, spilled = merged + (left["merged"] > 0), spilled + bool(left["spilled"]["lengths"])
@@ -164,7 +164,7 @@ def test_hosts_are_given_no_layer_that_threads_have_begun(
     for checks in range(20, 500, 8):
         driven(directory, resources, StoppingAfter(checks))
         with RunStore(directory) as store:
-            if begun := store.read_partial():
+            if begun := store.read_partial(dict[str, Any]):
                 break
     assert begun is not None
 
@@ -194,7 +194,7 @@ def test_a_layer_that_workers_of_an_older_version_have_begun_is_ended_by_threads
         directory = new_run(tmp_path, options)
         driven(directory, resources, StoppingAfter(checks))
         with RunStore(directory, writable=True) as store:
-            if fields := store.read_partial():
+            if fields := store.read_partial(dict[str, Any]):
                 ended += fields["expanded"] > 0
                 store.stage_record(META, PARTIAL_KEY, fields | {"at": "", "flow": 5})
                 store.commit(store.state)
@@ -260,7 +260,7 @@ def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
     """A copy of a run that is being driven. What was not flushed yet is torn or followed by noise."""
     shutil.copytree(directory, target, ignore=shutil.ignore_patterns("lock.mdb", HOLDER_FILE))
     with RunStore(target) as store:
-        flushed = (store.read_partial() or {"spilled": {"lengths": {}}})["spilled"]["lengths"]
+        flushed = (store.read_partial(dict[str, Any]) or {"spilled": {"lengths": {}}})["spilled"]["lengths"]
     for path in (target / SPILL_FOLDER).glob("*"):
         whole = path.read_bytes()
         kept = rng.randint(flushed.get(path.name.split("-")[1], 0), len(whole))

@@ -264,7 +264,7 @@ def test_moves_backwards_may_be_interrupted_at_any_check(
                 patch.setattr(GoalSearch, "_unmoves", False)
             status = driven(directory, resources, StoppingAfter(rng.randrange(1, 30 * sessions + 1))).status
         with RunStore(directory) as store:
-            begun = begun or (store.state.depth > 0 and store.read_partial() is not None)
+            begun = begun or (store.state.depth > 0 and store.has_partial)
     assert begun
     assert_right(directory, options)
 
@@ -343,7 +343,7 @@ def test_a_step_back_is_made_at_once_where_it_fits(size: int, at_once: bool, mon
     searching, shares = GoalSearch.__new__(GoalSearch), SimpleNamespace(bucket_bytes=100)
     context = SimpleNamespace(budget=SimpleNamespace(distributes=lambda count: False), shares=shares)
     vars(searching).update(
-        _session=SimpleNamespace(context=context), store=SimpleNamespace(read_partial=lambda: None),
+        _session=SimpleNamespace(context=context), store=SimpleNamespace(has_partial=False),
         _run=None, _pace=None, puzzle=SimpleNamespace(most_predecessors=5, layout=layout),
         state=SimpleNamespace(depth=1), _made_by=lambda step: None,
     )  # fmt: skip

@@ -32,6 +32,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.records import pack_record, unpack_as
 from hakoiri.storage.names import CHUNKS, FOUND, LAYERS, number_key
 from hakoiri.storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.refusals import refused
@@ -348,7 +349,7 @@ def test_a_repair_of_a_sound_run_changes_nothing(right: tuple[Any, ...], tmp_pat
 
 def test_records_of_later_versions_are_read() -> None:
     fields = dict.fromkeys(ChunkRecord.__dataclass_fields__, 1)
-    assert ChunkRecord.from_dict(fields | {"later": 2}).solutions == 1
+    assert unpack_as(ChunkRecord, pack_record(fields | {"later": 2}), "it").solutions == 1
 
 
 # Questions

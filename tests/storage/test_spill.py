@@ -12,8 +12,8 @@ from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from hakoiri.storage.errors import DamagedError, DiskFullError
 from hakoiri.storage.layers.blocks import code_keys, decode
-from hakoiri.storage.layers.spill import Spill, SpillFiles
-from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
+from hakoiri.storage.ledger.records import pack_record, unpack_as
 from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.refusals import refused
 
@@ -112,7 +112,7 @@ def test_what_is_synced_can_be_found_again(run: Path, monkeypatch: pytest.Monkey
 def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path) -> None:
     spill, held = filled(run, layout)
     spill.sync()
-    known = SpillFiles.from_record(unpack_record(pack_record(asdict(spill.files)), "files"))
+    known = unpack_as(SpillFiles, pack_record(asdict(spill.files)), "files")
     assert known is not None
     assert known == spill.files
     before = files(run)
@@ -128,13 +128,13 @@ def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path)
     assert {number: keys_of(taken_up, number) for number in held} == held
     taken_up.append(3, code_keys(DEPTH, layout.pack([5])))
     assert keys_of(taken_up, 3) == [*held[3], [5]]
-    taken_up.restore(SpillFiles())
+    taken_up.restore(NO_FILES)
     assert files(run) == {}
 
 
 def test_nothing_to_take_up(run: Path) -> None:
     spill = Spill(run, U32, DEPTH)
-    spill.restore(SpillFiles())
+    spill.restore(NO_FILES)
     assert keys_of(spill, 0) == []
 
 
@@ -227,7 +227,7 @@ def test_clearing_removes_everything(run: Path) -> None:
     (run / SPILL_FOLDER / "stray").write_text("from elsewhere")
     spill.clear()
     assert list(run.iterdir()) == []
-    assert (spill.stored_bytes, spill.files) == (0, SpillFiles())
+    assert (spill.stored_bytes, spill.files) == (0, NO_FILES)
     spill.append(1, code_keys(DEPTH, U32.pack([9])))
     assert keys_of(spill, 1) == [[9]]
 

@@ -69,7 +69,7 @@ def stand_still(depth: int, what: str) -> None:
         if ledger.state.depth >= depth - 1:
             # Else a machine in good mood makes all of the layer before anything of it is due.
             vars(DEFAULT).update(checkpoint=0.0, range_commit=0.0)
-        begun = ledger.read_partial()
+        begun = ledger.read_partial(dict[str, Any])
         return bool(begun and (begun["depth"], begun[what]) > (depth, 0))
 
     _stand_still_when(is_in_its_midst)
@@ -135,7 +135,7 @@ def stand_still_when_listed() -> None:
 
 def stand_still_when_joined() -> None:
     """Stop as SIGSTOP does when the trees of a space are joined, and no component is numbered yet."""
-    _stand_still_when(lambda ledger: (ledger.read_partial() or {}).get("roots", 0) > 0)
+    _stand_still_when(lambda ledger: (ledger.read_partial(dict[str, Any]) or {}).get("roots", 0) > 0)
 
 
 def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:

@@ -160,7 +160,7 @@ def left_by_another_version(directory: Path) -> dict[str, Any]:
     for path in (directory / SPILL_FOLDER).glob("*"):
         path.write_bytes(b"frames of another format")
     with RunStore(directory, writable=True) as store:
-        fields = store.read_partial()
+        fields = store.read_partial(dict[str, Any])
         assert fields is not None
         del fields["spilled"]["version"]
         store.stage_record(META, PARTIAL_KEY, fields)

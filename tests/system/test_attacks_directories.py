@@ -20,7 +20,7 @@ from hakoiri.puzzles.keys.layout import U32
 from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import code_keys
-from hakoiri.storage.layers.spill import Spill, SpillFiles
+from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.ledger.lock import holder_of, interrupt_holder, is_served, serving
 from hakoiri.storage.names import CREATED_FILE, HOLDER_FILE, QUEUED_FILE, SERVED_FILE, SPILL_FOLDER, created_at
 from tests.support.commands import PATIENCE_SECONDS, START_OF_2, Hakoiri
@@ -79,8 +79,8 @@ def test_spill_files_behind_a_link_are_neither_written_nor_removed(tmp_path: Pat
     (tmp_path / "run" / SPILL_FOLDER).symlink_to(precious.parent)
     spill, keys = Spill(tmp_path / "run", U32, 3), np.arange(9, dtype=np.uint32)
     for use in (
-        lambda: spill.restore(SpillFiles()),
-        lambda: spill.restore(SpillFiles({"0": 9}, {"0": 9})),
+        lambda: spill.restore(NO_FILES),
+        lambda: spill.restore(SpillFiles(2, {"0": 9}, {"0": 9})),
         lambda: spill.append(0, code_keys(3, keys)),
     ):
         with pytest.raises(DamagedError, match="plain folder"):

@@ -105,7 +105,7 @@ def standing(directory: Path) -> tuple[State, list[LayerRecord], dict[str, Any]]
     """State, layers and partial record (or an empty one) of the last commit, read beside whoever drives it."""
     try:
         with Ledger(directory) as ledger:
-            return ledger.state, ledger.layer_records(), ledger.read_partial() or {}
+            return ledger.state, ledger.layer_records(), ledger.read_partial(dict[str, Any]) or {}
     except (FileNotFoundError, StorageError):
         return State(), [], {}
 

@@ -113,12 +113,10 @@ def request(leg: Leg) -> list[NDArray[Any]]:
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
     """The inverse of `request`."""
-    return Leg(**unpacked(chunk[0]))
+    return unpacked(chunk[0], Leg)
 
 
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> WalkResult:
     """Return the result of the task ``hunt``."""
-    fields = unpacked(result[0])
-    figures = None if fields["figures"] is None else DealFigures(**fields["figures"])
-    return WalkResult(**fields | {"figures": figures})
+    return unpacked(result[0], WalkResult)

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgpack
 import numpy as np
@@ -15,10 +15,12 @@ from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, members, sort_keys
+from hakoiri.storage.ledger.records import Count, read_msgpack
 from hakoiri.worker.errors import TaskError, refusing
 from hakoiri.worker.layers.kernels import merge, split
 
 Arrays = Sequence[NDArray[Any]]
+_Read = TypeVar("_Read")
 #: Positions expanded together.
 _BLOCK = 1 << 16
 #: The most positions that an index of 32 bits can number.
@@ -60,9 +62,9 @@ class SolveResult:
 class DealFigures:
     """The figures of a deal: its positions, least moves to the goal (``None`` without one) and last layer."""
 
-    positions: int
-    moves: int | None
-    depth: int
+    positions: Count
+    moves: Count | None
+    depth: Count
 
     @classmethod
     def of(cls, solved: SolveResult) -> "DealFigures":
@@ -157,7 +159,7 @@ def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: in
 def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
     """Return the arguments of `solve` from a `request`, the puzzle in the requested size."""
     start, rest = chunk
-    size, order, until, cap = unpacked(rest)
+    size, order, until, cap = unpacked(rest, tuple[int, SearchOrder, Until, int])
     return _sized(puzzle, size), key_at(start, 0), order, until, cap
 
 
@@ -174,11 +176,7 @@ def answer(found: Any) -> list[NDArray[Any]]:
 @refusing
 def answered(result: Arrays) -> SolveResult:
     """The inverse of `answer`."""
-    fields = unpacked(result[0])
-    for which in ("goal", "fixed"):
-        if goal := fields[which]:
-            fields[which] = Goal([tuple(move) for move in goal["moves"]], goal["positions"])
-    return SolveResult(**fields)
+    return unpacked(result[0], SolveResult)
 
 
 def packed(value: Any) -> NDArray[np.uint8]:
@@ -186,6 +184,6 @@ def packed(value: Any) -> NDArray[np.uint8]:
     return np.frombuffer(msgpack.packb(value), dtype=np.uint8)
 
 
-def unpacked(array: NDArray[np.uint8]) -> Any:
-    """The inverse of `packed`."""
-    return msgpack.unpackb(array.tobytes())
+def unpacked(array: NDArray[np.uint8], kind: type[_Read]) -> _Read:
+    """The inverse of `packed`; ``ValueError`` unless it is a `kind`."""
+    return read_msgpack(array.tobytes(), kind, whole=is_dataclass(kind))

@@ -68,10 +68,10 @@ def request(asked: StartRequest) -> list[NDArray[Any]]:
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> StartRequest:
     """The inverse of `request`."""
-    return StartRequest(**unpacked(chunk[0]))
+    return unpacked(chunk[0], StartRequest)
 
 
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> StartFigures:
     """Return the figures that a task has found."""
-    return StartFigures(**unpacked(result[0]))
+    return unpacked(result[0], StartFigures)

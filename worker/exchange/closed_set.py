@@ -11,8 +11,8 @@ segment has a digest, and segments that do not add up to the older layers are dr
 """
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
@@ -26,21 +26,27 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CLOSED, CLOSED_KEY, META, number_key
 from hakoiri.worker.exchange.shares import Shares
 
-_NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
-
-@dataclass(frozen=True)
-class _Segment:
+class _Segment(NamedTuple):
     """A segment on disk: its number in the database, its number of keys, the CRC-32 of the names of its blocks.
 
-    The lanes are those of the digest of its keys (`storage.layers.digest`).
+    The lanes are those of the digest of its keys (`storage.layers.digest`); those of earlier versions have none.
     """
 
     number: int
     size: int
-    index: int
-    lane_0: int
-    lane_1: int
+    crc: int
+    lane_0: int = 0
+    lane_1: int = 0
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The segments on disk: the layers before depth `covered` are in them; `next` is the next number."""
+
+    covered: Depth = 0
+    next: int = 0
+    segments: list[_Segment] = field(default_factory=list)
 
 
 class ClosedSet:
@@ -62,20 +68,17 @@ class ClosedSet:
         self._merged_at_once = merged_at_once
         self._held: list[Keys] = []
         known = self._store.read(META, CLOSED_KEY) is not None
-        record = self._store.read_record(META, CLOSED_KEY, "record of older segments") if known else _NO_SEGMENTS
-        #: The layers before this depth are in segments on disk.
-        self.depth = self._covered = Depth(record["covered"])
-        self._next: int = record["next"]
-        # Those of earlier versions have no digest.
-        whole = (segment for segment in record["segments"] if len(segment) == len(fields(_Segment)))
-        self._segments = [_Segment(*segment) for segment in whole]
+        what = "record of older segments"
+        found = self._store.read_as(_Segments, META, CLOSED_KEY, what) if known else _Segments()
+        self.depth = self._covered = found.covered
+        self._next, self._segments = found.next, [*found.segments]
         # They may have layer `depth`, too, which the next one must not have either.
         if self._covered > depth + 1 or not self._adds_up():
             self._covered, self._segments = 0, []
-            self._store.stage_record(META, CLOSED_KEY, self._as_fields())
+            self._stage_record()
         self._sweep()
         for segment in self._segments:
-            self._store.require_names(segment.number, segment.index, "a segment of older keys", CLOSED)
+            self._store.require_names(segment.number, segment.crc, "a segment of older keys", CLOSED)
         self.depth = self._covered
         for older in range(self._covered, depth):
             self._store.require_whole(older)
@@ -84,8 +87,8 @@ class ClosedSet:
     def require_layers(self) -> None:
         """Raise `DamagedError` unless these are the keys of the older layers; then they are made again next time."""
         if not self._adds_up():
-            self._segments = []
-            self._store.stage_record(META, CLOSED_KEY, self._as_fields() | _NO_SEGMENTS)
+            self._covered, self._segments = 0, []
+            self._stage_record()
             self._store.commit(self._store.state)
             run = self._store.directory.name
             raise DamagedError(f"run {run}: its older keys are not those of its layers", Hint("resume", run))
@@ -127,7 +130,7 @@ class ClosedSet:
             self._store.erase(CLOSED, number_key(segment.number))
         self._segments.append(_Segment(number, size, index, *lanes))
         self._held, self._covered = [], depth + 1
-        self._store.stage_record(META, CLOSED_KEY, self._as_fields())
+        self._stage_record()
         self._commit()
 
     def _write(self, number: int, sources: list[Layer]) -> tuple[int, Lanes]:
@@ -163,12 +166,8 @@ class ClosedSet:
         expected = sum_lanes(lanes_in(record.digest) for record in records)
         return (size, found) == (sum(record.size for record in records), expected)
 
-    def _as_fields(self) -> dict[str, Any]:
-        return {
-            "covered": self._covered,
-            "next": self._next,
-            "segments": [list(astuple(segment)) for segment in self._segments],
-        }
+    def _stage_record(self) -> None:
+        self._store.stage_record(META, CLOSED_KEY, asdict(_Segments(self._covered, self._next, self._segments)))
 
     def _sweep(self) -> None:
         """Erase segments that are not in the record: remains of a kill during a merge."""

@@ -1,10 +1,10 @@
 """The record of an unfinished layer, from which another session continues."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
-from hakoiri.storage.layers.spill import SpillFiles
+from hakoiri.storage.layers.spill import NO_FILES, SpillFiles
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.tasks import Array
 
@@ -31,16 +31,9 @@ class Partial:
     lane_1: int = NOTHING[1]
     stored: int = 0
     index: int = 0
-    spilled: SpillFiles = field(default_factory=SpillFiles)
+    spilled: SpillFiles = NO_FILES
     part: int = 0
     flow: int | None = None
-
-    @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> Self | None:
-        """The inverse of ``asdict``; ``None`` for the record of another version."""
-        spilled = SpillFiles.from_record(fields["spilled"])
-        known = spilled is not None and isinstance(fields["partition"], bytes)
-        return cls(**fields | {"spilled": spilled}) if known else None
 
     def plus(self, summary: Array, stored: int, index: int) -> Self:
         """Return this with a merged piece added: its size, goals and digest lanes, its bytes, and the new index."""

@@ -266,10 +266,10 @@ def request(asked: DesignRequest) -> list[NDArray[Any]]:
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> DesignRequest:
     """The inverse of `request`."""
-    return DesignRequest(**unpacked(chunk[0]))
+    return unpacked(chunk[0], DesignRequest)
 
 
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
     """Return the boards that a task has found."""
-    return [dict(row) for row in unpacked(result[0])]
+    return unpacked(result[0], list[dict[str, Any]])

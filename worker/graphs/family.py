@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,26 @@ class Member:
     edges: int
     components: Components
     starts: list[tuple[int, Key, str]] = field(default_factory=list)
+
+
+class _ComponentsRow(TypedDict):
+    number: list[int]
+    size: list[int]
+    diameter: list[int]
+    pair: list[tuple[str, str]]
+    pairs: list[int]
+    like: list[int]
+    moves: list[int]
+    hardest: list[str]
+
+
+class MemberRow(TypedDict):
+    """A member as plain values; keys as texts, because they may be wider than 64 bits."""
+
+    configurations: int
+    edges: int
+    components: _ComponentsRow
+    starts: NotRequired[list[tuple[int, str, str]]]
 
 
 class _Space(NamedTuple):
@@ -217,7 +237,7 @@ def request(asked: MemberRequest) -> list[NDArray[Any]]:
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> MemberRequest:
     """The inverse of `request`."""
-    return MemberRequest(**unpacked(chunk[0]))
+    return unpacked(chunk[0], MemberRequest)
 
 
 def answer(member: Member) -> list[NDArray[Any]]:
@@ -228,7 +248,7 @@ def answer(member: Member) -> list[NDArray[Any]]:
 @refusing
 def answered(result: Sequence[NDArray[Any]]) -> Member:
     """The inverse of `answer`."""
-    return member_of(unpacked(result[0]))
+    return member_of(unpacked(result[0], MemberRow))
 
 
 def plain(member: Member) -> dict[str, Any]:
@@ -241,10 +261,13 @@ def plain(member: Member) -> dict[str, Any]:
     return fields
 
 
-def member_of(fields: dict[str, Any]) -> Member:
-    """The inverse of `plain`; ``KeyError`` or ``TypeError`` for other values."""
-    known = dict(fields["components"])
-    known["pair"] = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
-    known["hardest"] = [int(key, 16) if key else OPEN for key in known["hardest"]]
-    starts = [(moves, int(key, 16), image) for moves, key, image in fields.get("starts", [])]
-    return Member(fields["configurations"], fields["edges"], Components(**known), starts)
+def member_of(row: MemberRow) -> Member:
+    """The inverse of `plain`; ``ValueError`` for texts that are not keys."""
+    known = row["components"]
+    pair = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
+    hardest = [int(key, 16) if key else OPEN for key in known["hardest"]]
+    starts = [(moves, int(key, 16), image) for moves, key, image in row.get("starts", [])]
+    components = Components(
+        known["number"], known["size"], known["diameter"], pair, known["pairs"], known["like"], known["moves"], hardest
+    )
+    return Member(row["configurations"], row["edges"], components, starts)

@@ -181,8 +181,8 @@ class HostCensus:
     def _joining(self) -> Joining:
         if self._made is None:
             self._made = Joining(
-                self._store, self._ranges, self._cuts, JoinProgress.kept_in(self._store), self._slabs, self._threads,
-                self._shares, self._commit, self._seconds,
+                self._store, self._ranges, self._cuts, self._store.read_partial(JoinProgress), self._slabs,
+                self._threads, self._shares, self._commit, self._seconds,
             )  # fmt: skip
         return self._made
 

@@ -4,20 +4,21 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgpack
 import numpy as np
+from msgspec import Meta
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS
-from hakoiri.storage.layers.digest import digest_text, lanes_in
-from hakoiri.storage.ledger.manifest import Depth, all_fields
+from hakoiri.storage.layers.digest import DIGEST, Digest
+from hakoiri.storage.ledger.records import MOST_UNTYPED, Count, Real, read_msgpack
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array, Arrays
 
-_Answer = TypeVar("_Answer")
+_Told = TypeVar("_Told")
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
 #: layers; let go. For a whole space: list it, join it, hand
@@ -27,10 +28,11 @@ HOST_TASKS = (
     "host-settle", "host-index", "host-give", "host-find", "host-check", "host-leave",
     "host-list", "host-join", "host-hand", "host-edges", "host-number", "host-labels",
 )  # fmt: skip
+#: The number of a host, or -1.
+_Place = Annotated[int, Meta(ge=-1)]
 #: The towers of Hanoi have 2^20 layers; whoever drops layers goes through as many.
-_MOST_DEPTH = 1 << 21
-#: Keys of a layer that a host is asked to choose, and what they are chosen by.
-_MOST_SAMPLE, _MOST_SEED = 1 << 16, 1 << 32
+_DepthThere = Annotated[int, Meta(ge=0, le=1 << 21)]
+_DigestIfAny = Annotated[str, Meta(pattern=rf"\A({DIGEST})?\Z")]
 
 
 @dataclass(frozen=True)
@@ -53,29 +55,29 @@ class HostRequest:
 
     manifest: dict[str, Any]
     hosts: list[str]
-    me: int
+    me: Count
     data_redis: list[int]
     partition: bytes
-    owners: list[int]
-    depth: Depth
+    owners: list[Count]
+    depth: _DepthThere
     attempt: int = 0
-    memory: int = 0
-    round: int = 0
-    round_seconds: float = 0.0
-    commit_seconds: float = 0.0
+    memory: Count = 0
+    round: Count = 0
+    round_seconds: Real = 0.0
+    commit_seconds: Real = 0.0
     #: For a round to keep or merge: the number of messages that each host has sent to this one in this attempt.
-    expected: list[int] = field(default_factory=list)
-    copies: list[int] = field(default_factory=list)
-    first: Depth = 0
-    targets: list[int] = field(default_factory=list)
-    seed: int = 0
-    sample: int = 0
+    expected: list[Count] = field(default_factory=list)
+    copies: list[_Place] = field(default_factory=list)
+    first: _DepthThere = 0
+    targets: list[_Place] = field(default_factory=list)
+    seed: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0
+    sample: Annotated[int, Meta(ge=0, le=1 << 16)] = 0
     base: dict[str, Any] = field(default_factory=dict)
     ahead: bool = False
-    pieces: list[int] = field(default_factory=list)
+    pieces: list[Count] = field(default_factory=list)
     fresh: list[int] = field(default_factory=list)
     dry: bool = False
-    slabs: int = 0
+    slabs: Count = 0
     beginning: str = ""
 
     @cached_property
@@ -127,29 +129,17 @@ class HostRequest:
     @classmethod
     def of(cls, chunk: Arrays) -> "HostRequest":
         """The inverse, without the keys; `PayloadError` for anything else."""
+        found = read_answer(cls, chunk[0], "a request")
         try:
-            found = cls(**all_fields(cls, of_array(chunk[0])))
-            ranges = found.cuts.ranges
-        except (TypeError, KeyError, LookupError) as error:
+            ranges, hosts = found.cuts.ranges, len(found.hosts)
+        except (KeyError, TypeError) as error:
             raise PayloadError(f"a request is not readable: {error}") from error
-        lists = (found.data_redis, found.owners, found.expected, found.copies, found.targets, found.pieces, found.fresh)
-        if not all(type(each) is int for values in lists for each in values):
-            raise PayloadError("a request is not readable: its lists have entries that are not numbers")
-        hosts = len(found.hosts)
-        if not 0 <= found.me < hosts == len(found.data_redis) or not all(0 <= owner < hosts for owner in found.owners):
-            raise PayloadError("a request is not readable: its addressee is not among its hosts")
-        if not all(-1 <= each < hosts for each in (*found.copies, *found.targets)):
+        of_ranges = {len(each) for each in (found.owners, found.copies, found.targets, found.pieces) if each}
+        named = {found.me, *found.owners, *found.copies, *found.targets}
+        if max(named) >= hosts or len(found.data_redis) != hosts:
             raise PayloadError("a request is not readable: it names a host that is not among its hosts")
-        of_ranges = (found.copies, found.targets, found.pieces)
-        if {ranges} != {len(found.owners), *(len(each) for each in of_ranges if each)}:
+        if of_ranges != {ranges} or not {*found.fresh} <= {*range(1, ranges)}:
             raise PayloadError("a request is not readable: its ranges do not match its hosts")
-        if (
-            not 0 <= found.first <= _MOST_DEPTH >= found.depth >= 0
-            or min(found.memory, found.round, found.slabs, *found.expected, *found.pieces, 0) < 0
-            or not all(0 < number < ranges for number in found.fresh)
-            or not (0 <= found.sample <= _MOST_SAMPLE and 0 <= found.seed < _MOST_SEED)
-        ):
-            raise PayloadError("a request is not readable: one of its numbers is out of bounds")
         return found
 
 
@@ -164,18 +154,14 @@ class HostExpanded:
 
     size: int
     flow: int
-    seconds: float
+    seconds: Real
     threads: int
     sent: list[int]
     bytes: int
     finished: bool
     round: int
-    given: list[int]
-    within: str = ""
-
-    def __post_init__(self) -> None:
-        if self.within and digest_text(lanes_in(self.within)) != self.within:
-            raise ValueError(f"{self.within!r} is not a digest")
+    given: list[Count]
+    within: _DigestIfAny = ""
 
 
 @dataclass(frozen=True)
@@ -208,9 +194,9 @@ class HostPassed:
     finished: bool
     done: int
     threads: int
-    seconds: float = 0.0
+    seconds: Real = 0.0
     size: int = 0
-    digest: str = ""
+    digest: _DigestIfAny = ""
     goals: int = 0
     stored: int = 0
     moves: int = 0
@@ -221,10 +207,6 @@ class HostPassed:
     received: int = 0
     spilled: int = 0
     beginning: str = ""
-
-    def __post_init__(self) -> None:
-        if self.digest and digest_text(lanes_in(self.digest)) != self.digest:
-            raise ValueError(f"{self.digest!r} is not a digest")
 
 
 @dataclass(frozen=True)
@@ -238,19 +220,17 @@ class HostMerged:
 
     size: int
     goals: int
-    digest: str
+    digest: Digest
     stored: int
     spilled: int
     received: int
-    waited: float
-    seconds: float
-    taken: list[int]
-    sizes: list[int] = field(default_factory=list)
+    waited: Real
+    seconds: Real
+    taken: list[Count]
+    sizes: list[Count] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if digest_text(lanes_in(self.digest)) != self.digest:
-            raise ValueError(f"{self.digest!r} is not a digest")
-        if self.sizes and (sum(self.sizes) != self.size or min(self.sizes) < 0):
+        if self.sizes and sum(self.sizes) != self.size:
             raise ValueError("its ranges do not match its part of the layer")
 
 
@@ -265,20 +245,9 @@ def as_array(fields: dict[str, Any]) -> Array:
     return np.frombuffer(msgpack.packb(fields, use_bin_type=True), dtype=np.uint8)
 
 
-def of_array(array: Array) -> dict[str, Any]:
-    """The inverse; `PayloadError` for anything else."""
-    try:
-        fields = msgpack.unpackb(array.tobytes(), raw=False)
-    except ValueError as error:
-        raise PayloadError(f"a map of a request or an answer is not readable: {error}") from error
-    if not isinstance(fields, dict):
-        raise PayloadError("a map of a request or an answer is not readable")
-    return fields
-
-
-def read_answer(kind: type[_Answer], array: Array) -> _Answer:
+def read_answer(kind: type[_Told], array: Array, what: str = "the answer of a host") -> _Told:
     """Read an answer that is a map; `PayloadError` for anything else."""
     try:
-        return kind(**all_fields(kind, of_array(array)))
-    except (TypeError, ValueError) as error:
-        raise PayloadError(f"the answer of a host is not readable: {error}") from error
+        return read_msgpack(array.tobytes(), kind, MOST_UNTYPED, whole=True)
+    except ValueError as error:
+        raise PayloadError(f"{what} is not readable: {error}") from error

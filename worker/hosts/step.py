@@ -68,8 +68,8 @@ class RoundMark(Partial):
 def kept_mark(store: RunStore, request: HostRequest) -> RoundMark | None:
     """Return the mark of the round of a request; ``None`` if it was not kept."""
     wanted = request.depth, request.round, request.beginning
-    marks = [RoundMark.from_record(fields) for fields in (store.read_partial() or {}).get("marks", [])]
-    return next((mark for mark in marks if mark and (mark.depth, mark.round, mark.beginning) == wanted), None)
+    marks = (store.read_partial(dict[str, list[RoundMark]]) or {}).get("marks", [])
+    return next((mark for mark in marks if (mark.depth, mark.round, mark.beginning) == wanted), None)
 
 
 class _KeyCounts:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.keys.order import distinct
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
-from hakoiri.storage.layers.spill import Spill, SpillFiles
+from hakoiri.storage.layers.spill import NO_FILES, Spill, SpillFiles
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.storage.results.census import SLAB, Labels, read_numbers, read_slab, stage_labels, stage_numbers
@@ -66,16 +66,7 @@ class JoinProgress:
     balance: int = 0
     roots: int = 0
     beginning: str = field(default_factory=partial(secrets.token_hex, 8))
-    spilled: SpillFiles = field(default_factory=SpillFiles)
-
-    @classmethod
-    def kept_in(cls, store: RunStore) -> "JoinProgress | None":
-        """Return the progress of an earlier session, unless another version left it; else ``None``."""
-        fields = store.read_partial()
-        # The partial record may still be that of the listing.
-        if fields is None or "roots" not in fields or not (spilled := SpillFiles.from_record(fields["spilled"])):
-            return None
-        return cls(**fields | {"spilled": spilled})
+    spilled: SpillFiles = NO_FILES
 
 
 class _Joinable(NamedTuple):
@@ -289,7 +280,7 @@ class Joining:
     def forget(self) -> None:
         """Commit that nothing but the labels is needed any more."""
         self._store.erase(META, NUMBERS_KEY)
-        self.done = replace(self.done, spilled=SpillFiles())
+        self.done = replace(self.done, spilled=NO_FILES)
         self._stage_progress()
         self._commit()
         self.spill.clear()

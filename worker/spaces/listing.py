@@ -40,7 +40,7 @@ def listed(puzzle: Puzzle, low: Key, high: Key) -> Iterator[Keys]:
 class _ListProgress:
     """The progress of the list on disk, stored in the partial record; `last` is the greatest key, in hexadecimal."""
 
-    last: str = "-0x1"
+    last: str
     size: int = 0
     goals: int = 0
     lane_0: int = NOTHING[0]
@@ -54,7 +54,7 @@ class Listing:
 
     def __init__(self, store: RunStore, puzzle: Puzzle, most_staged: int) -> None:
         self._store, self._puzzle, self._most_staged = store, puzzle, most_staged
-        self._listed = _ListProgress(**(store.read_partial() or {}))
+        self._listed = store.read_partial(_ListProgress) or _ListProgress("-0x1")
 
     @property
     def size(self) -> int:

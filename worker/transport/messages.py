@@ -1,11 +1,12 @@
 """The messages between coordinator and workers besides arrays: requests for chunks, and events. Under 1 kB each."""
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 import msgpack
 
 from hakoiri.puzzles.errors import Hint
+from hakoiri.storage.ledger.records import MOST_UNTYPED, read_msgpack, typed
 from hakoiri.worker.errors import PayloadError
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
@@ -52,16 +53,10 @@ class Event:
     def unpack(cls, raw: bytes) -> "Event":
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
-            event = cls(**msgpack.unpackb(raw, raw=False))
-            event = replace(event, hints=Hint.read(event.hints))
+            fields = read_msgpack(raw, dict[str, Any], MOST_UNTYPED)
+            return typed(fields | {"hints": Hint.read(fields.get("hints", ()))}, cls, whole=True)
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
-        texts = (event.kind, event.token, event.worker, event.detail)
-        if not all(isinstance(text, str) for text in texts) or type(event.attempt) is not int:
-            raise PayloadError("a message in Redis is not readable: its fields have unexpected types")
-        if event.kind not in get_args(EventKind):
-            raise PayloadError(f"a message in Redis is not readable: unknown kind {event.kind!r}")
-        return event
 
 
 class MsgpackSerializer:
@@ -74,4 +69,4 @@ class MsgpackSerializer:
 
     @staticmethod
     def loads(raw: bytes) -> Any:
-        return msgpack.unpackb(raw, raw=False)
+        return read_msgpack(raw, object, MOST_UNTYPED)

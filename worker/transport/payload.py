@@ -5,19 +5,24 @@ its first key, big-endian, and the differences. Kind ``r`` is any other array of
 here can name or run code.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgpack
 import numpy as np
+from msgspec import Meta
 
 from hakoiri.puzzles.keys.layout import BATCHES, is_batch, layout_of
 from hakoiri.puzzles.keys.order import is_increasing
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
-from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.ledger.records import read_msgpack, seal, unseal
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 
+#: Redis holds no longer value.
+_MOST_BYTES = 1 << 29
+_Shape = Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=1, max_length=4)]
+_Entries = Annotated[list[tuple[Literal["k", "r"], str, _Shape, memoryview]], Meta(max_length=1 << 16)]
 #: The array types that tasks exchange.
 _DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")}
 
@@ -30,9 +35,8 @@ def pack_arrays(arrays: Arrays) -> bytes:
 def unpack_arrays(raw: bytes | memoryview) -> list[Array]:
     """Return the arrays, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
     try:
-        entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)
-        return [_unpack(*entry) for entry in entries]
-    except (DamagedError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        return [_unpack(*entry) for entry in read_msgpack(unseal(raw, "payload"), _Entries, _MOST_BYTES)]
+    except (DamagedError, ValueError, LookupError, OverflowError) as error:
         raise PayloadError(f"a payload in Redis is not readable: {error}") from error
 
 
@@ -46,16 +50,14 @@ def _pack(array: Array) -> list[Any]:
     return ["r", little.dtype.str, list(array.shape), little.tobytes()]
 
 
-def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
+def _unpack(kind: str, dtype_name: str, shape: list[int], raw: memoryview) -> Array:
     if kind == "k":
         layout = BATCHES[dtype_name]
         first = int.from_bytes(raw[: layout.bytes], "big")
-        keys = decode_block(memoryview(raw)[layout.bytes :], first, shape[0], layout)
+        keys = decode_block(raw[layout.bytes :], first, shape[0], layout)
         if keys is None:
             raise PayloadError("its keys are malformed")
         return keys
-    if kind != "r":
-        raise PayloadError(f"unknown kind {kind!r}")
     little = np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape)
     # A copy, in the byte order of this machine: kernels accept no other.
     return little.astype(little.dtype.newbyteorder("="))

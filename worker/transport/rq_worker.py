@@ -30,6 +30,7 @@ from hakoiri.puzzles.errors import HakoiriError, visible
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import local_time
+from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import TASKS, Array, Arrays
@@ -230,8 +231,8 @@ def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequ
     if task not in (host.tasks if host else TASKS):
         raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
     try:
-        return TaskRequest(**fields)
-    except TypeError as error:
+        return typed(fields, TaskRequest, whole=True)
+    except ValueError as error:
         raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
 
 
