@@ -48,11 +48,11 @@ _WRAPPED = {
     staticmethod: ("__func__",), classmethod: ("__func__",), re.Pattern: ("pattern", "flags"),
 }  # fmt: skip
 #: Attributes of classes that differ between processes or versions of Python without effect. `copy.copy` of an instance
-#: adds `__slotnames__`.
+#: adds `__slotnames__`, and reading one by msgspec `__msgspec_cache__`.
 _PASSING = {
     "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate_func__", "__annotations_cache__",
     "__annotate__", "__static_attributes__", "__firstlineno__", "__abstractmethods__", "_abc_impl", "__module__",
-    "__parameters__", "__orig_bases__", "__slotnames__",
+    "__parameters__", "__orig_bases__", "__slotnames__", "__msgspec_cache__",
 }  # fmt: skip
 
 

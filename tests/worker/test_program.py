@@ -76,7 +76,7 @@ SAME = {
 }
 #: Those that have no usual start.
 BOARDS = {"sliding": "AB/C."}
-#: Says the programs of all puzzles, the second time having copied them, and called all of their kernels.
+#: Says the programs of all puzzles, the second time having copied them, called all of their kernels, and read a result.
 ALL = """\
 import copy
 import json
@@ -87,6 +87,8 @@ from hakoiri.worker.warm import load_host_kernels
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
+    from hakoiri.worker.deals.solving import DealFigures, packed, unpacked
+    unpacked(packed({{"positions": 1, "moves": 1, "depth": 1}}), DealFigures)
     for name in PUZZLES:
         puzzle = PuzzleSpec(name, start={boards}.get(name)).build()
         load_host_kernels(puzzle)
