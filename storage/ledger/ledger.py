@@ -113,7 +113,7 @@ class Ledger:
         return self.read(META, PARTIAL_KEY) is not None
 
     def read_partial(self, kind: type[_Made]) -> _Made | None:
-        """Return the record of an unfinished layer of an earlier session; ``None`` if there is none of this `kind`."""
+        """Return the record of an unfinished layer of an earlier session; ``None`` without one of this `kind`."""
         if self.has_partial:
             raw = self.read_as(Raw, META, PARTIAL_KEY, "record of the layer under way")
             with suppress(ValueError):  # An earlier version may have made it, or a session with other work.

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Literal, Self
 
 from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.ledger.records import Real, typed
 
@@ -23,6 +22,17 @@ ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 def local_time() -> str:
     """Return the current time with this machine's time zone: ``2026-11-21 10:00:00+01:00``."""
     return datetime.now().astimezone().isoformat(" ", "seconds")
+
+
+@dataclass(frozen=True)
+class _PinnedPuzzle:
+    """The fields of the puzzle in every manifest."""
+
+    name: str
+    options: Mapping[str, str]
+    start: str | None
+    merge_mirrors: bool
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class Manifest:
         """The inverse of `as_dict`; ``KeyError`` or ``ValueError`` for fields that are not those of a manifest."""
         kind = fields["mode"]
         found = typed(fields | {"kind": _NOW.get(kind, kind)}, cls)
-        typed(PuzzleSpec.from_dict(found.puzzle).as_dict(), PuzzleSpec)
+        typed(found.puzzle, _PinnedPuzzle)
         return found
 
 
