@@ -20,6 +20,7 @@ from hakoiri.storage.names import BLOCKS, block_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest, as_array
 from hakoiri.worker.hosts.wire import compressed
+from hakoiri.worker.spaces.joining import JoinProgress
 from hakoiri.worker.tasks import Array
 
 #: The seconds of a request, because others may wait.
@@ -53,8 +54,8 @@ def give(stores: Sequence[RunStore], request: HostRequest, firsts: Keys) -> list
 
 def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
     """Return the lengths of the entries of some slabs of labels, and their bytes, compressed: most are alike."""
-    joined = store.read_partial() or {}
-    if len(joined.get("numbered", ())) < len(joined.get("trees", ())):
+    joined = store.read_partial(JoinProgress)
+    if joined and len(joined.numbered) < len(joined.trees):
         # IMPORTANT: until then they are numbers of trees.
         raise request.lost("its configurations have no labels yet")
     if slabs.dtype != np.int64 or slabs.ndim != 1 or (slabs < 0).any() or (slabs >> 32).any():
