@@ -49,7 +49,7 @@ class RangeMover:
                 self._keepers.pool.insist("dealing out", partial(self._keepers.ask, "host-take", 0))
             if range_map is not self._ready:
                 self._require(range_map)
-            self._place()
+            self._require(range_map, dry=False)
         if range_map.due:
             due = {*range_map.due}
             self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
@@ -64,12 +64,12 @@ class RangeMover:
         range_map = self._keepers.range_map
         if self._compared or not range_map.copies or self._store.state.depth < 0:
             return
-        fault, sums = self._placed(dry=True)
+        fault, sums = self._placed(range_map)
         pairs = enumerate(zip(range_map.owners, range_map.copies, strict=True))
         stale = {n for n, (owner, copy) in pairs if copy != NOBODY and sums[owner][n, 0] != sums[copy][n, 1]}
         if fault:
             hosts = sorted(range_map.dispensable())
-            wrong = (Hint("drain", host) for host in hosts if not self._fault_of(range_map.taken_over(host)))
+            wrong = (Hint("drain", host) for host in hosts if not self._placed(range_map.taken_over(host))[0])
             raise WorkerError(fault, next(wrong, Hint("begin anew", self._store.directory.name)))
         if stale:
             self._note(f"the copies of {_ranges([*stale])} are of another moment, and are made again")
@@ -244,30 +244,25 @@ class RangeMover:
 
         self._keepers.pool.insist(f"copying of {_named(first, last)}", work)
 
-    def _require(self, range_map: RangeMap) -> None:
-        """Raise `WorkerError` unless the hosts of `range_map` will have what the records say when it is settled."""
-        if fault := self._fault_of(range_map):
+    def _require(self, range_map: RangeMap, dry: bool = True) -> None:
+        """Raise `WorkerError` if hosts that settle `range_map`, or count (`dry`), lack what the records say."""
+        if fault := self._placed(range_map, dry)[0]:
             raise WorkerError(fault, Hint("host", "DIR"))
         self._ready = range_map
 
-    def _fault_of(self, range_map: RangeMap) -> str:
-        before, self._keepers.range_map = self._keepers.range_map, range_map
-        try:
-            return self._placed(dry=True)[0]
-        finally:
-            self._keepers.range_map = before
-
-    def _place(self) -> None:
-        """Have hosts put layers where they belong; `WorkerError` unless they have what the records say."""
-        if fault := self._placed(dry=False)[0]:
-            raise WorkerError(fault, Hint("host", "DIR"))
-
-    def _placed(self, dry: bool) -> tuple[str, list[Array]]:
-        """Have hosts put layers where they belong, or, if `dry`, only count them.
+    def _placed(self, range_map: RangeMap, dry: bool = True) -> tuple[str, list[Array]]:
+        """Have the hosts of `range_map` put layers where they belong, or, if `dry`, only count them.
 
         Return the fault of the first layer that is not as its record says, and the sums of `Copies.settle` by host.
         """
-        range_map, fault, kind = self._keepers.range_map, "", np.dtype(np.uint64)
+        before, self._keepers.range_map = self._keepers.range_map, range_map
+        try:
+            return self._settled(range_map, dry)
+        finally:
+            self._keepers.range_map = before
+
+    def _settled(self, range_map: RangeMap, dry: bool) -> tuple[str, list[Array]]:
+        fault, kind = "", np.dtype(np.uint64)
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         for first, last in self._batches():
             fields = {"first": first, "fresh": range_map.fresh, "dry": dry}

@@ -325,12 +325,15 @@ def test_a_drain_that_is_killed_hides_nothing(
         if asked == task and not request.dry:
             raise Killed
 
-    def kill_at_once(moving: RangeMover) -> None:
-        raise Killed
+    def kill_if_recorded(moving: RangeMover, range_map: RangeMap, dry: bool = True) -> tuple[str, list[Array]]:
+        if not dry:
+            raise Killed
+        return placed(moving, range_map)
 
+    placed = RangeMover._placed
     with monkeypatch.context() as patched:
         if task == "recorded":
-            patched.setattr(RangeMover, "_place", kill_at_once)
+            patched.setattr(RangeMover, "_placed", kill_if_recorded)
         else:
             hosts.then = kill
         with pytest.raises(Killed):

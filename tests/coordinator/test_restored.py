@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hakoiri.coordinator.runs.drive as driving
@@ -14,6 +15,7 @@ from hakoiri.coordinator.runs.drain import drain_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
 from hakoiri.puzzles.errors import Hint
+from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import WorkerError
@@ -98,13 +100,15 @@ def put_back(hosts: NearHosts, name: str, saved: Path) -> None:
     hosts._hosts[name] = Host(directory, 2)
 
 
-def forget_copies(hosts: NearHosts, name: str, depth: int) -> None:
-    """Have a host lose its copies of a layer."""
+def forget_copies(hosts: NearHosts, name: str, depth: int, every: int = 0) -> None:
+    """Have a host lose its copies of a layer, or all but one of so many keys."""
     hosts.restart(name)
     [directory] = hosts._directory.glob(f"{name}/run-*/{COPIES_FOLDER}")
     with RunStore(directory, writable=True) as store:
-        assert store.names(BLOCKS, number_key(depth))
+        keys = np.concatenate([*store.blocks(depth)])
         store.erase(BLOCKS, number_key(depth))
+        if every:
+            store.stage_blocks(depth, code_keys(depth, keys[1::every]))
         store.commit(store.state)
 
 
@@ -140,13 +144,14 @@ def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monk
     assert_as_a_plain_search(directory, OPTIONS, hosts)
 
 
-def test_copies_that_are_missing_are_made_again(
-    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("every", [0, 2])
+def test_stale_copies_are_made_again(
+    every: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts.copies, resources, notes = 2, resources_of(monkeypatch, "u64"), Notes()
     directory = new_run(tmp_path, OPTIONS)
     driven(directory, resources, Notes(), 6)
-    forget_copies(hosts, "b", 5)
+    forget_copies(hosts, "b", 5, every)
     driven(directory, resources, notes, 8)
     assert [text for text in notes.texts if "of another moment, and are made again" in text]
     hosts.lose("a")

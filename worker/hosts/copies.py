@@ -214,6 +214,11 @@ class Transfer:
         compresses: bool,
     ) -> None:
         self._own, self._copies, self._request, self._session = own, copies, request, session
+        for depth in range(request.first, request.depth + 1):
+            # Stale copies may be cut otherwise.
+            for name in copies.names(BLOCKS, number_key(depth)):
+                if request.targets[bisect_right(request.cuts.cuts, split_block_key(name)[1])] == request.me:
+                    copies.erase(BLOCKS, name)
         mail, targets = Mail(data_pool, request, session), request.targets
         hosts, me = len(request.hosts), request.me
         self._outbox = Outbox(mail.send, lambda number: targets[number % len(targets)], hosts, me, compresses)
