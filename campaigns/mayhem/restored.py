@@ -45,7 +45,7 @@ from tests.support.runs import small_slabs
 from tests.support.toy_runs import EMBEDDINGS, new_run, open_without_sync
 
 #: An undisturbed run takes 30 to 900 requests, and a trial some seconds.
-_MOST_REQUESTS, _MOST_SECONDS = 30_000, 120
+_MOST_REQUESTS, _MOST_SECONDS = 10_000, 120
 _SLAB = 64
 #: The coordinator, by the name of a directory that no host has.
 _COORDINATOR = "coordinator"

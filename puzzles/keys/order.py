@@ -251,8 +251,10 @@ def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def slice_between(keys: Keys, low: Key, high: Key) -> Keys:
-    """The part of a sorted batch with low <= key < high; a view. `high` may be one beyond the greatest key."""
+    """The part of a sorted batch with low <= key < high; a view. Both may be one beyond the greatest key."""
     layout = layout_of(keys)
+    if low > layout.greatest:
+        return keys[:0]
     if high > layout.greatest:
         begin, end = int(lower_bounds(keys, layout.pack([low]))[0]), len(keys)
     else:

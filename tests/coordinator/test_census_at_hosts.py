@@ -34,6 +34,7 @@ from hakoiri.storage.errors import DamagedError, ElsewhereError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
@@ -304,18 +305,29 @@ def test_who_asks_for_copies_asks_for_hosts(tmp_path: Path, hosts: NearHosts) ->
     assert hosts.asked["host-receive"] == len(NAMES)
 
 
+@pytest.mark.parametrize("numbered", [1, 4, None])
 @pytest.mark.parametrize("last", ["host-list", "host-join"])
-def test_a_census_whose_coordinator_was_restored_is_labelled_again(last: str, tmp_path: Path, hosts: NearHosts) -> None:
-    """Hosts have labelled it meanwhile, and forgotten how their ranges were joined."""
+def test_a_census_whose_coordinator_was_restored_is_labelled_again(
+    last: str, numbered: int | None, tmp_path: Path, hosts: NearHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts have labelled some ranges meanwhile, or all, and forgotten how they were joined."""
+    # Each range is committed.
+    monkeypatch.setattr(part, "LEAST_BYTES", 600)
     directory, saved = started(tmp_path, **_OPTIONS), tmp_path / "saved"
     hosts.then = Losses(hosts, last, stops=True)
-    assert driven(directory) == "interrupted"
+    assert driven(directory, 1) == "interrupted"
     shutil.copytree(directory, saved)
-    hosts.then = lambda *_: None
-    assert driven(directory) == "complete"
+
+    def stop(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-number" and hosts.asked[task] == numbered:
+            raise StopRun("interrupted", "enough")
+
+    hosts.then = stop
+    assert driven(directory, 1) == ("interrupted" if numbered else "complete")
     shutil.rmtree(directory)
     shutil.move(saved, directory)
-    assert driven(directory) == "complete"
+    hosts.then = lambda *_: None
+    assert driven(directory, 1) == "complete"
     assert_as_at_home(directory, hosts, _OPTIONS)
 
 

@@ -249,6 +249,7 @@ def test_sorted_batches_of_a_layout_stay_what_they_are(data: st.DataObject) -> N
     order.lower_bounds(keys, keys)
     order.members(keys, keys)
     order.slice_between(keys, 0, layout.greatest)
+    assert not len(order.slice_between(keys, layout.greatest + 1, layout.greatest + 1))
     assert (keys == before).all()
 
 

@@ -22,7 +22,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import META, NUMBERS_KEY, PARTIAL_KEY
+from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.storage.results.census import Labels
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.pool import ThreadPool
@@ -78,13 +78,15 @@ class HostCensus:
     def hand_over(self, request: HostRequest, mail: Mail) -> list[Array]:
         """Send what leads to ranges of other hosts; accept what they send from now on."""
         self.close()
+        self._store.discard_staged()
         # IMPORTANT: what came in an earlier attempt comes again.
         self._made, self._attempt = None, request.attempt
-        if not self._store.names(META, NUMBERS_KEY):
-            # The coordinator was restored to an earlier moment.
+        if self._joining.done.numbered:
+            # IMPORTANT: labels are components by now, not trees: the coordinator was restored to an earlier moment.
             self._store.erase(META, PARTIAL_KEY)
             self._commit()
-            raise PayloadError("this host has forgotten its joining, which is over, and joins its ranges again")
+            self._made = None
+            raise PayloadError("this host has labelled its configurations, and joins them again")
         joining, layout = self._joining, self._joining.spill.layout
         outbox = self._outbox = Outbox(mail.send, request.owners.__getitem__, len(request.hosts), request.me)
 
