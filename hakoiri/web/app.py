@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
 from hakoiri.coordinator.session.resources import Resources
+from hakoiri.web.asking import BuiltPuzzles
 from hakoiri.web.guard import Guard
 from hakoiri.web.metrics import Metrics
 from hakoiri.web.passes import Passes
@@ -25,9 +26,12 @@ from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
 from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import SERVER, Settings
+from hakoiri.worker.machine import available_memory
 
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
+#: Tables of puzzles for single boards take one part in this many of the memory.
+_BOARDS_PART = 4
 #: The first is requested most, and matched first.
 _ROUTES = (positions, puzzles, runs, answers, exports, questions, events, boards, probes, server)
 
@@ -76,6 +80,8 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.passes = Passes(settings)
     app.state.own_puzzles = settings.own_puzzles()
     app.state.questions = Questions(settings)
+    memory = settings.memory or available_memory() // 2
+    app.state.built = BuiltPuzzles(memory // (_BOARDS_PART * settings.processes))
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory), settings.redis)
     app.state.metrics = Metrics(app.state.runs, app.state.streams)
     for module in _ROUTES:

@@ -2,13 +2,16 @@
 
 import json
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from fastapi import APIRouter, Depends, Request
 from fastapi import Path as InPath
 from starlette.concurrency import run_in_threadpool
@@ -213,11 +216,33 @@ def named_puzzle(request: Request, name: str, options: Mapping[str, str], start:
     return PuzzleSpec(name, dict(options), start, digest=digest)
 
 
-def built(spec: PuzzleSpec) -> Puzzle:
-    """Return the puzzle of `PuzzleSpec.build`, cached for many boards."""
-    return _built(spec.name, tuple(sorted(spec.options.items())), spec.start, spec.digest)
+class BuiltPuzzles:
+    """Puzzles built for single boards, the last ones used, whose tables take up to `most` bytes in all."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept = OrderedDict[str, tuple[Puzzle, int]]()
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the tables of the puzzles that are kept."""
+        return sum(size for _, size in self._kept.values())
+
+    def of(self, spec: PuzzleSpec) -> Puzzle:
+        """Return the puzzle of `PuzzleSpec.build`."""
+        name = repr(sorted(spec.as_dict().items()))
+        # IMPORTANT: one at a time, or all requests would make their tables at once.
+        with self._lock:
+            if name not in self._kept:
+                puzzle = spec.build()
+                self._kept[name] = puzzle, _table_bytes(puzzle)
+            puzzle, _ = self._kept[name]
+            self._kept.move_to_end(name)
+            while self.bytes > self._most or len(self._kept) > _MOST_BUILT:
+                self._kept.popitem(last=False)
+        return puzzle
 
 
-@lru_cache(maxsize=_MOST_BUILT)
-def _built(name: str, options: tuple[tuple[str, str], ...], start: str | None, digest: str) -> Puzzle:
-    return PuzzleSpec(name, dict(options), start, digest=digest).build()
+def _table_bytes(puzzle: Puzzle) -> int:
+    held = chain.from_iterable(each if isinstance(each, tuple) else [each] for each in vars(puzzle).values())
+    return sum(each.nbytes for each in held if isinstance(each, np.ndarray))

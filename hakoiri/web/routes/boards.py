@@ -10,7 +10,7 @@ from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.reading import parse_options
 from hakoiri.render.pictures.svg import svg
 from hakoiri.rows.pictures import configuration_row
-from hakoiri.web.asking import built, named_puzzle
+from hakoiri.web.asking import named_puzzle
 
 router = APIRouter(prefix="/api/boards", tags=["boards"])
 
@@ -31,7 +31,7 @@ def board(
     spec = named_puzzle(request, puzzle, options)
     if puzzle_class(spec.name, spec.digest).start_is_board:
         spec = named_puzzle(request, puzzle, options, conf)
-    rules = built(spec)
+    rules = request.app.state.built.of(spec)
     key = rules.start if conf is None else rules.parse(conf)
     drawn = svg(rules.picture(key), f"{rules.name}: {rules.render(key)}")
     return Response(drawn, HTTPStatus.OK, {"Cache-Control": "private, max-age=3600"}, "image/svg+xml")
@@ -45,5 +45,5 @@ def start(
     o: _Options = None,
 ) -> dict[str, Any]:
     """Errors in the start or the options are those of `POST /api/runs`."""
-    rules = built(named_puzzle(request, puzzle, parse_options(o or []), conf))
+    rules = request.app.state.built.of(named_puzzle(request, puzzle, parse_options(o or []), conf))
     return configuration_row(rules, rules.start)
