@@ -4,10 +4,13 @@ import gc
 import os
 import signal
 import sys
+import time
 
 #: Imports make some 100,000 permanent objects: a garbage collection after every 700, the default, makes them a tenth
 #: slower.
 _GARBAGE_AFTER = 50_000
+#: Seconds: Python's times are less from UTC.
+_DAY = 86_400
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
@@ -18,6 +21,8 @@ def main() -> None:
     """Run the command line; Ctrl-C ends it without a traceback at any moment."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_GARBAGE_AFTER)
+    if max(abs(time.timezone), abs(time.altzone)) >= _DAY:
+        sys.exit(f"hakoiri: the time zone TZ={os.environ.get('TZ', '')!r} is a day or more from UTC; set another")
     from hakoiri.worker.machine import ONE_THREAD
 
     # Must be set before numpy is imported.

@@ -104,8 +104,8 @@ class Command(_ShortHelp, TyperCommand):
     """A command; output of a user's puzzle does not mix with its results."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        # Paragraphs are wrapped at the terminal's width, not at the line breaks of the source.
-        super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"])})
+        # Paragraphs are wrapped at the terminal's width, not at the line breaks of the source. `python -OO` has none.
+        super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"] or "")})
 
     def invoke(self, ctx: Any) -> Any:
         if _PLACES.get(ctx.info_name, ("",))[0] == "Serve":

@@ -21,6 +21,8 @@ _MOST_HOSTS = 1_024
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+#: Timers of the system take ten times as many.
+_MOST_SECONDS = 10**9
 
 
 def parse_size(text: str) -> int:
@@ -62,7 +64,9 @@ def parse_time(text: str) -> float:
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is not a time; expected one such as 10m, 90s or 1h")
-    return float(match[1]) * _SECONDS[match[2]]
+    if (seconds := float(match[1]) * _SECONDS[match[2]]) > _MOST_SECONDS:
+        raise typer.BadParameter(f"{text} is above the maximum of {_MOST_SECONDS:,}s")
+    return seconds
 
 
 def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:

@@ -241,7 +241,10 @@ def _open(directory: Path, durable: bool) -> lmdb.Environment:
     require_files(directory, DATA_FILE, LOCK_FILE)
     _fill_lock_file(directory)
     try:
-        environment = lmdb.open(str(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False)
+        # As bytes, because a name need not be text.
+        environment = lmdb.open(
+            os.fsencode(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False
+        )  # fmt: skip
     except lmdb.MemoryError as error:
         raise AddressSpaceError(
             f"no run can be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of address space (not memory), above the "

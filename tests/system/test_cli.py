@@ -1,9 +1,11 @@
 """The command line as a user has it: every command, its help, its JSON, how runs and configurations are named."""
 
 import hashlib
+import os
 import re
 import shlex
 import signal
+import subprocess
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +17,12 @@ from typer.testing import CliRunner
 
 from hakoiri.api import Run
 from hakoiri.cli import app
+from hakoiri.cli.app import Command
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
 from hakoiri.worker.machine import cores_for_workers
 from tests.support.commands import (
+    HAKOIRI,
     ROOT,
     START_OF_2,
     START_OF_201,
@@ -26,6 +30,7 @@ from tests.support.commands import (
     Finished,
     FinishedRuns,
     Hakoiri,
+    clean_environment,
     wait_until,
 )
 from tests.support.process_setup import leave_memory
@@ -469,3 +474,25 @@ def test_a_configuration_may_begin_with_a_minus(hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("path", "last", "--to", "-1,2,3", "--from", "-3,2,1")["configurations"][-1] == "-1 2 3"
     assert hakoiri.ask("component-of", "last", burnt)["component"] == 0
     assert "No such option: -q" in hakoiri.here("show", "-q1", check=False).stderr
+
+
+def test_a_data_directory_need_not_be_text(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """Nor its runs, which LMDB opens by name."""
+    data = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
+    run = hakoiri.ask("run", "klotski", "--from", START_OF_2, data=data)["run"]
+    for line in ("layers last", "verify last --full", "diameter last", "runs"):
+        hakoiri.here(*line.split(), data=data)
+    assert [entry.name for entry in data.iterdir()] == [run]
+
+
+def test_commands_have_help_without_docstrings() -> None:
+    """As with ``PYTHONOPTIMIZE=2``."""
+    assert Command("runs", help=None).get_short_help_str() == ""
+
+
+def test_a_time_zone_that_python_has_no_times_for_is_one_line() -> None:
+    for zone in ("XXX+24", "XXX0YYY-99"):
+        env = clean_environment(TZ=zone)
+        ended = subprocess.run([HAKOIRI, "runs"], env=env, check=False, capture_output=True, text=True)
+        said = f"hakoiri: the time zone TZ={zone!r} is a day or more from UTC; set another\n"
+        assert (ended.returncode, ended.stderr) == (1, said)

@@ -57,6 +57,12 @@ def test_a_time_that_has_passed_is_refused(text: str) -> None:
         parse_until(text)
 
 
+@pytest.mark.parametrize("text", ["+999999999h", "9999-12-31", "99999999999"])
+def test_a_time_beyond_all_timers_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="is above the maximum of 1,000,000,000s"):
+        parse_until(text)
+
+
 def take_longer(seconds: float, ahead: float = 0.0) -> None:
     """Be a worker by whose clock each chunk takes so many seconds more than it does, and that is `ahead`."""
     perform, passed = rq_worker._perform, [ahead]

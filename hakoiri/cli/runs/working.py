@@ -59,7 +59,7 @@ def parse_until(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a time; expected {written}") from None
     if at <= now:
         raise typer.BadParameter(f"{text} has passed")
-    return time.monotonic() + (at - now).total_seconds()
+    return time.monotonic() + shared.parse_time(f"{(at - now).total_seconds():.3f}s")
 
 
 @command_line("worker --redis redis://127.0.0.1:6379/0 -n 4 --store /var/lib/hakoiri --data-redis auto")
