@@ -23,10 +23,10 @@ import redis
 from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment
-from hakoiri.storage.errors import DiskFullError, NotWritableError
+from hakoiri.storage.errors import DamagedError, DiskFullError, NotWritableError
 from hakoiri.storage.layers.blocks import Coded, code_keys, decode
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import FORMAT_VERSION
+from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.hosts import wire
 from hakoiri.worker.hosts.host import Host
@@ -335,6 +335,17 @@ def test_a_manifest_with_other_keys_than_its_puzzle_is_refused_each_time(host: H
     for _ in range(2):
         with pytest.raises(TaskError, match="different key layouts"):
             asked(host, "host-take", np.array([0], dtype=np.uint32), manifest=manifest)
+
+
+def test_errors_of_a_host_name_the_run_as_its_user_does(tmp_path: Path) -> None:
+    with closing(Host(tmp_path, 1)) as host:
+        asked(host, "host-take", np.array([0], dtype=np.uint32))
+    (part,) = tmp_path.glob("run-*")
+    (part / DATA_FILE).write_bytes(b"?" * 9_000)
+    with closing(Host(tmp_path, 1)) as host, pytest.raises(DamagedError) as raised:
+        asked(host, "host-index", depth=0)
+    assert "the data file of run a is damaged" in str(raised.value)
+    assert part.name not in str((raised.value, raised.value.hints))
 
 
 def test_a_part_that_is_deleted_can_be_renamed_back_for_a_day(host: Host, tmp_path: Path) -> None:

@@ -204,10 +204,11 @@ def _answer(
 
 @contextmanager
 def _named(own: str, run: str) -> Iterator[None]:
-    """Name a run in the hints of storage errors by its name at the coordinator, which its user knows."""
+    """Name a run in storage errors and their hints by its name at the coordinator, which its user knows."""
     try:
         yield
     except StorageError as error:
+        error.args = (str(error).replace(f"run {own}", f"run {run}"),)
         error.hints = tuple(hint._replace(what=run) if hint.what == own else hint for hint in error.hints)
         raise
 
