@@ -67,7 +67,7 @@ class Environment:
         self.directory = directory.resolve()
         self._writable, self._durable = writable, durable
         self._books_checked = False
-        self._replaced, self._closed = 0, False
+        self._replaced, self._closed, self._least_pages = 0, False, 2
         with translated(directory), ExitStack() as opened:
             self._file = DataFile(descriptor(self.directory, DATA_FILE, os.O_RDONLY))
             opened.callback(self._file.close)
@@ -146,6 +146,10 @@ class Environment:
         return lambda: self._write(puts, deleted, known)
 
     def _write(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]], known: Entry | None) -> None:
+        with translated(self.directory):
+            # LMDB reads its map of the file, where pages that were cut off end this process by SIGBUS. What is cut off
+            # during the transaction itself cannot be noticed.
+            self._file.read(self._least_pages - 1, 1)
         with translated(self.directory), self._handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
             handles = {database: self._handle.open_db(database, transaction) for database in databases}
@@ -156,6 +160,7 @@ class Environment:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
                 transaction.put(name, value, db=handles[database])
+        self._least_pages = self._file.pages
 
     @property
     def _handle(self) -> lmdb.Environment:

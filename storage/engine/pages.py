@@ -43,6 +43,11 @@ class DataFile:
         """The inode number, which no other file has while this one is open."""
         return os.fstat(self._file).st_ino
 
+    @property
+    def pages(self) -> int:
+        """The number of pages; LMDB never makes it smaller."""
+        return os.fstat(self._file).st_size // self.page_size
+
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)

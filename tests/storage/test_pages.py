@@ -264,6 +264,18 @@ def test_a_file_cut_off_while_it_is_read_is_damage_and_no_signal(tmp_path: Path)
                 environment.entries(BLOCKS, b"", 500)
 
 
+@pytest.mark.parametrize("kept", [0, PAGE, 2 * PAGE, 40 * PAGE])
+def test_a_file_cut_off_before_a_write_is_damage_and_no_signal(kept: int, tmp_path: Path) -> None:
+    """After the pages that LMDB will rely on were checked, as by a thread that writes later."""
+    create_environment(tmp_path)
+    with closing(Environment(tmp_path, writable=True)) as environment:
+        environment.write([(BLOCKS, number_key(number), bytes(9_000)) for number in range(500)])
+        write = environment.begin_write([(BLOCKS, number_key(500), b"late")])
+        os.truncate(tmp_path / DATA_FILE, kept)
+        with pytest.raises(DamagedError, match="the file is truncated"):
+            write()
+
+
 @pytest.mark.parametrize(
     "what", ["too few pages", "the free list", "the length of a free list", "an overflow page's length"]
 )
