@@ -23,11 +23,10 @@ class RangeMap:
     """The hosts of a run, and the number of the host of each range of `partition`.
 
     `copies` has the number of the host with the copy of each range, or -1; it is empty where a run has no copies. The
-    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were, and some
-    reach into the ranges in `fresh`, which were cut off the ranges before them. The hosts in `left` keep no range any
-    more, but have not dropped what they had. With `neighbours` the ranges of a host follow those of the host before it.
-    The next host has their copies and takes over; for the last host, the one before it. Hosts are reached over the
-    Redis at `redis`, a URL without its password.
+    copies of ranges in `due` are not there yet. Unless it is `settled` some blocks are still where they were. The hosts
+    in `left` keep no range any more, but have not dropped what they had. With `neighbours` the ranges of a host follow
+    those of the host before it. The next host has their copies and takes over; for the last host, the one before it.
+    Hosts are reached over the Redis at `redis`, a URL without its password.
     """
 
     hosts: list[str]
@@ -37,7 +36,6 @@ class RangeMap:
     due: list[int] = field(default_factory=list)
     settled: bool = True
     left: list[str] = field(default_factory=list)
-    fresh: list[int] = field(default_factory=list)
     neighbours: bool = False
     redis: str = ""
 
@@ -107,14 +105,11 @@ class RangeMap:
 
     def cut(self, partition: bytes, pieces: Sequence[int]) -> "RangeMap":
         """The same with each range cut into so many pieces, as `partition` says."""
-        known = {*self.fresh}, {*self.due}
-        fresh, due = (spread([number in each for number in range(len(pieces))], pieces) for each in known)
-        begins = [place for count in pieces for place in range(count)]
+        due = spread([number in self.due for number in range(len(pieces))], pieces)
         return replace(
             self, partition=partition, owners=spread(self.owners, pieces), settled=False,
             copies=spread(self.copies, pieces) if self.copies else [],
             due=[number for number, is_due in enumerate(due) if is_due],
-            fresh=[number for number, place in enumerate(begins) if place or fresh[number]],
         )  # fmt: skip
 
     def is_uneven(self, sizes: Sequence[float]) -> bool:

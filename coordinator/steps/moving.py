@@ -54,7 +54,7 @@ class RangeMover:
             due = {*range_map.due}
             self._send([copy if number in due else NOBODY for number, copy in enumerate(range_map.copies)])
         if range_map.due or not range_map.settled:
-            self._record(replace(range_map, due=[], fresh=[], settled=True))
+            self._record(replace(range_map, due=[], settled=True))
 
     def renew_copies(self) -> None:
         """Once ranges are settled, have copies made again that are not like the ranges at their owners.
@@ -265,7 +265,7 @@ class RangeMover:
         fault, kind = "", np.dtype(np.uint64)
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         for first, last in self._batches():
-            fields = {"first": first, "fresh": range_map.fresh, "dry": dry}
+            fields = {"first": first, "dry": dry}
             ask = partial(self._keepers.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
             answers = self._keepers.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
             figures = np.zeros((last - first + 1, 3), dtype=kind)

@@ -58,7 +58,7 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     )
 
     def lose(task: str, host: str, request: HostRequest) -> None:
-        if (task, host) in left and (request.fresh or task == "host-cut"):
+        if (task, host) in left:
             left.remove((task, host))
             hosts.restart(host)
             raise HostLostError(f"{host} is lost")
@@ -70,7 +70,7 @@ def test_ranges_are_cut_and_layers_are_those_of_a_plain_search(
     assert any(text.endswith("to hosts that have less to do") for text in notes.texts)
     range_map = range_map_of(directory, hosts)
     assert len(range_map.owners) > 3 * 2
-    assert (range_map.fresh, range_map.settled) == ([], True)
+    assert range_map.settled
     assert_as_a_plain_search(directory, options, hosts)
 
 
@@ -98,7 +98,7 @@ def test_a_disk_is_lost_while_ranges_are_cut(
     directory = new_run(tmp_path, options)
 
     def lose(asked: str, host: str, request: HostRequest) -> None:
-        if asked == task and host == "b" and not hosts.gone and (request.fresh or task == "host-cut"):
+        if asked == task and host == "b" and not hosts.gone:
             hosts.lose(host)
             raise HostLostError(f"{host} is lost")
 
@@ -117,7 +117,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     directory, resources, told = new_run(tmp_path, options), resources_of(monkeypatch, search[0]), list[str]()
 
     def kill(task: str, host: str, request: HostRequest) -> None:
-        if task == "host-settle" and request.fresh and request.depth > 4:
+        if task == "host-settle" and not request.dry and request.depth > 4:
             told.append(host)
             if len(told) == asked:
                 raise Killed
@@ -126,7 +126,7 @@ def test_a_coordinator_killed_between_the_record_of_a_cut_and_its_end_goes_on(
     with pytest.raises(Killed):
         driven(directory, resources, Notes())
     hosts.then = lambda *_: None
-    assert range_map_of(directory, hosts).fresh
+    assert not range_map_of(directory, hosts).settled
     for away in (*NAMES, ""):
         with monkeypatch.context() as patch:
             living = {name: beat for name, beat in hosts.living().items() if name != away}
@@ -155,7 +155,7 @@ def test_blocks_are_split_in_many_commits(hosts: NearHosts, tmp_path: Path, monk
     """Each layer is a commit of its own, and the attempt after some of them is lost."""
     monkeypatch.setattr(Shares, "staged_bytes", property(lambda shares: 1))
     options, hosts.copies = options_of(SEARCH), 2
-    commits, committed, splitting, split = list[bool](), RunStore.commit, list[bool](), Copies._split
+    commits, committed, splitting, split = list[bool](), RunStore.commit, list[bool](), Copies.split
 
     def commit(store: RunStore, state: State) -> None:
         committed(store, state)
@@ -172,7 +172,7 @@ def test_blocks_are_split_in_many_commits(hosts: NearHosts, tmp_path: Path, monk
             splitting.clear()
 
     monkeypatch.setattr(RunStore, "commit", commit)
-    monkeypatch.setattr(Copies, "_split", split_and_say)
+    monkeypatch.setattr(Copies, "split", split_and_say)
     directory = new_run(tmp_path, options)
     assert driven(directory, resources_of(monkeypatch, "u64"), Notes()).status == "complete"
     assert len(commits) > 40
@@ -188,7 +188,7 @@ def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copie
     owners = data.draw(st.lists(st.integers(0, hosts - 1), min_size=ranges, max_size=ranges))
     some = st.sets(st.integers(0, ranges - 1)).map(sorted)
     names, copies = [f"host-{number}" for number in range(hosts)], copies_of(owners, hosts) if copied else []
-    before = RangeMap(names, b"before", owners, copies, data.draw(some), fresh=data.draw(some))
+    before = RangeMap(names, b"before", owners, copies, data.draw(some))
     after = before.cut(b"after", pieces)
     assert (after.partition, after.settled, len(after.owners)) == (b"after", False, sum(pieces))
     for number, (begin, end) in enumerate(pairwise([0, *accumulate(pieces)])):
@@ -196,7 +196,6 @@ def test_pieces_of_a_range_are_where_it_was(hosts: int, pieces: list[int], copie
             assert after.owners[piece] == owners[number]
             assert after.copy_of(piece) == (before.copy_of(number) if copied else NOBODY)
             assert (piece in after.due) == (number in before.due)
-            assert (piece in after.fresh) == (piece > begin or number in before.fresh)
 
 
 @given(st.integers(1, 9), st.lists(st.integers(0, 1_000), min_size=1, max_size=60), st.integers(1, 16))

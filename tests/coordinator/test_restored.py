@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import hakoiri.coordinator.runs.drive as driving
+from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.drain import drain_run
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.steps import hosted
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.layers.store import RunStore
@@ -22,7 +24,9 @@ from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.hosts.requests import HostRequest
 from tests.support.near_hosts import (
+    NAMES,
     NearHosts,
     always_even,
     assert_as_a_plain_search,
@@ -126,6 +130,32 @@ def test_keys_outside_own_ranges_end_a_layer(hosts: NearHosts, tmp_path: Path, m
     monkeypatch.setattr(part.RunPart, "_require_ranges", lambda *_: None)
     with pytest.raises(WorkerError, match=r"layer 3 has [\d,]+ configurations, but its hosts have [\d,]+$"):
         driven(directory, resources, Notes())
+
+
+@pytest.mark.parametrize("lost", NAMES)
+def test_a_host_restored_to_before_ranges_were_cut_splits_its_blocks(
+    lost: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of its ranges move on: a key that stayed with another piece would not be known where it belongs."""
+    always_even(monkeypatch)
+    monkeypatch.setattr(hosted, "_RANGES", 2)
+    options, saved, cut = OPTIONS | {"directed": "yes"}, tmp_path / "saved", list[str]()
+    directory, resources = new_run(tmp_path, options), resources_of(monkeypatch, "u64")
+
+    def stop(task: str, host: str, request: HostRequest) -> None:
+        if task == "host-cut" and request.depth > 3 and not saved.exists():
+            shutil.copytree(hosts._directory / lost, saved)
+        cut.extend([host] if task == "host-settle" and not request.dry and saved.exists() else [])
+        if len(cut) == len(NAMES) and task != "host-settle":
+            raise StopRun("interrupted", "enough")
+
+    hosts.then = stop
+    assert driven(directory, resources, Notes()).status == "interrupted"
+    hosts.then = lambda *_: None
+    assert range_map_of(directory, hosts).settled
+    put_back(hosts, lost, saved)
+    assert driven(directory, resources, Notes()).status == "complete"
+    assert_as_a_plain_search(directory, options, hosts)
 
 
 def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

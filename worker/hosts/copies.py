@@ -10,7 +10,7 @@ import threading
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
 from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
@@ -46,6 +47,23 @@ def begin_part(directory: Path, manifest: Manifest) -> None:
         begin_books(half, manifest, State(), {})
         half.rename(directory)
         flush(directory.parent)
+
+
+@dataclass(frozen=True)
+class OwnRanges:
+    """The digest of the own ranges of a part, and the cuts that none of its blocks, or copies, reaches across."""
+
+    digest: str
+    partition: bytes = b""
+
+    @classmethod
+    def of(cls, own: RunStore) -> "OwnRanges | None":
+        """Return the record of a part; ``None`` if an earlier version has made the part."""
+        known = own.read(META, OWN_RANGES_KEY) is not None
+        return own.read_as(cls, META, OWN_RANGES_KEY, "record of its ranges") if known else None
+
+    def stage(self, own: RunStore) -> None:
+        own.stage_record(META, OWN_RANGES_KEY, asdict(self))
 
 
 class Copies(RunStore):
@@ -75,14 +93,13 @@ class Copies(RunStore):
     def settle(self, own: RunStore, request: HostRequest) -> list[Array]:
         """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
 
-        What is to be neither is dropped, and blocks that reach into ranges in `request.fresh` are split. If the request
-        is `dry`, nothing changes. Return [size, two lanes of the digest] of each layer of the part, and the sum of the
-        checksums of the names of its blocks, and of its copies, of each range, as uint64. Raises `DamagedError`.
+        What is to be neither is dropped. If the request is `dry`, that is only counted. Return [size, two lanes of the
+        digest] of each layer of the part, and the sum of the checksums of the names of its blocks, and of its copies,
+        of each range, as uint64. Raises `DamagedError`.
         """
-        if request.fresh and not request.dry:
-            self._split(own, request)
+        self.split(own, request)
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
-        own.stage_record(META, OWN_RANGES_KEY, {"digest": ""})
+        OwnRanges("", request.partition).stage(own)
         mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
         records, left = list[LayerRecord](), list[bytes]()
         sums = np.zeros((len(request.owners), 2), dtype=np.uint64)
@@ -124,43 +141,55 @@ class Copies(RunStore):
             for place, names in enumerate((layer.names, {*here, *going})):
                 for name in names:
                     sums[range_of(name), place] += zlib.crc32(name)
-        own.stage_record(META, OWN_RANGES_KEY, {"digest": request.own_digest})
+        OwnRanges(request.own_digest, request.partition).stage(own)
         commit(request.depth)
         return [np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64), sums]
 
-    def _split(self, own: RunStore, request: HostRequest) -> None:
-        """Split blocks that reach into ranges that were cut off, own ones and copies; durable."""
+    def split(self, own: RunStore, request: HostRequest) -> None:
+        """Split blocks that reach beyond their ranges, own ones and copies; durable.
+
+        IMPORTANT: by what this host knows, or one restored to before ranges were cut would have keys of others' ranges.
+        """
+        known = OwnRanges.of(own)
+        if known and request.partition == known.partition:
+            return
+        before = {*Partition.unpack(known.partition if known else b"", own.layout).cuts}
+        fresh = [number for number, cut in enumerate(request.cuts.cuts, 1) if cut not in before]
 
         def commit() -> None:
             own.commit(own.state)
             self.finish()
 
-        for depth in range(request.first, request.depth + 1):
+        for depth in range(max(own.state.depth, request.depth) + 1 if fresh else 0):
             layer, is_split = _OwnLayer(own, depth), False
-            for name, coded in _parted(own, depth, request):
+            for name, coded in _parted(own, depth, request, fresh):
                 is_split = True
                 layer.remove(name)
                 for block in coded.blocks(depth):
                     layer.add(block_key(depth, block.first, own.layout.bytes), bytes(block.value))
             if is_split:
                 layer.stage()
-            for _, coded in _parted(self, depth, request):
+            for _, coded in _parted(self, depth, request, fresh):
                 self.stage_blocks(depth, coded)
             if own.staged_bytes + self.staged_bytes > self._most_staged:
                 commit()
         commit()
+        if known:
+            # Not before.
+            replace(known, partition=request.partition).stage(own)
+            commit()
 
 
-def _parted(store: RunStore, depth: Depth, request: HostRequest) -> Iterator[tuple[bytes, Coded]]:
-    """The names of the blocks of a layer that reach into ranges that were cut off, and the blocks for each instead."""
+def _parted(store: RunStore, depth: Depth, request: HostRequest, fresh: list[int]) -> Iterator[tuple[bytes, Coded]]:
+    """The names of the blocks of a layer that reach into `fresh` ranges, and the blocks for each instead."""
     cuts, firsts, layout = request.cuts.cuts, store.first_keys(depth), store.layout
-    for number in request.fresh:
+    for number in fresh:
         place = bisect_left(firsts, cuts[number - 1]) - 1
         # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
         if place >= 0 and bisect_right(cuts, firsts[place]) == number - 1:
             (block,) = store.coded(depth, firsts[place : place + 1])
             keys = store.decode(block)
-            ends = lower_bounds(keys, layout.pack(cuts[each - 1] for each in request.fresh))
+            ends = lower_bounds(keys, layout.pack(cuts[each - 1] for each in fresh))
             parts = [code_keys(depth, part) for part in np.split(keys, ends) if len(part)]
             if len(parts) > 1:
                 yield block_key(depth, block.first, layout.bytes), join_coded(parts)

@@ -19,13 +19,13 @@ from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, OWN_RANGES_KEY, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.census import HostCensus
-from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, Transfer
+from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
 from hakoiri.worker.hosts.reading import PartCheck, require_layers
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
@@ -78,7 +78,7 @@ class RunPart:
             self._copies.erase(BLOCKS)
             self._copies.finish()
         self._layers.forget_older()
-        self.store.stage_record(META, OWN_RANGES_KEY, {"digest": request.own_digest})
+        OwnRanges(request.own_digest, request.partition).stage(self.store)
         self.store.commit(replace(self.store.state, depth=-1))
         mine = [request.cuts.bounds(n) for n in sorted(request.mine)]
         copied = [request.cuts.bounds(n) for n in sorted(request.copied)]
@@ -148,6 +148,7 @@ class RunPart:
     def send(self, request: HostRequest, session: str) -> list[Array]:
         """Send own blocks to the hosts that are to keep them; accept theirs from now on."""
         self._abandon()
+        self.copies.split(self.store, request)
         self._transfer = Transfer(
             self.store, self.copies, self._data_pool, request, session, self._layers.link.compresses
         )
@@ -222,10 +223,8 @@ class RunPart:
 
     def _require_ranges(self, request: HostRequest) -> None:
         """Raise `TaskError` if the layers here have other ranges than the coordinator believes."""
-        if self.store.read(META, OWN_RANGES_KEY) is None:
-            # The part was made by an earlier version.
-            return
-        if self.store.read_record(META, OWN_RANGES_KEY, "record of its ranges")["digest"] != request.own_digest:
+        known = OwnRanges.of(self.store)
+        if known and known.digest != request.own_digest:
             raise request.lost("it keeps other ranges of the run than the coordinator's record says: one is older")
 
     def _drop_from(self, depth: Depth) -> None:

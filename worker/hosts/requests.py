@@ -46,11 +46,11 @@ class HostRequest:
     rounds in which it has been expanded before. A round takes about `round_seconds`, and what is merged is committed
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
-    in `pieces`; blocks may still reach into those in `fresh`, which were cut off the ranges before them. If it is
-    `dry`, blocks are only counted as though they had moved. If it is `ahead`, a host that has merged the layer expands
-    a round for the next one in the same attempt. Layers of goal distances of a directed puzzle lie within the run of
-    the manifest `base`, which has the same ranges. Each range of a whole space but the last has so many `slabs`.
-    `beginning` is a random text, another one each time that a layer's first round, or the joining of a space, is begun.
+    in `pieces`. If it is `dry`, blocks are only counted as though they had moved. If it is `ahead`, a host that has
+    merged the layer expands a round for the next one in the same attempt. Layers of goal distances of a directed puzzle
+    lie within the run of the manifest `base`, which has the same ranges. Each range of a whole space but the last has
+    so many `slabs`. `beginning` is a random text, another one each time that a layer's first round, or the joining of a
+    space, is begun.
     """
 
     manifest: dict[str, Any]
@@ -75,7 +75,6 @@ class HostRequest:
     base: dict[str, Any] = field(default_factory=dict)
     ahead: bool = False
     pieces: list[Count] = field(default_factory=list)
-    fresh: list[int] = field(default_factory=list)
     dry: bool = False
     slabs: Count = 0
     beginning: str = ""
@@ -138,7 +137,7 @@ class HostRequest:
         named = {found.me, *found.owners, *found.copies, *found.targets}
         if max(named) >= hosts or len(found.data_redis) != hosts:
             raise PayloadError("a request is not readable: it names a host that is not among its hosts")
-        if of_ranges != {ranges} or not {*found.fresh} <= {*range(1, ranges)}:
+        if of_ranges != {ranges}:
             raise PayloadError("a request is not readable: its ranges do not match its hosts")
         return found
 
