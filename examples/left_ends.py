@@ -19,7 +19,7 @@ class LeftEnds(Puzzle):
     undirected = True  # The ace goes back to the hole that it left.
 
     def prepare(self, start):
-        self.aces, self.holes = int(self.parameters["aces"]), int(self.parameters["holes"])
+        self.aces, self.holes = self.parameters["aces"], self.parameters["holes"]
         self.rows = self.aces + self.holes
         if self.rows > 4:
             raise PuzzleError(f"{self.aces} aces and {self.holes} holes need {self.rows} left ends; there are 4")

@@ -22,7 +22,7 @@ class LightsOut(Puzzle):
     vertex_transitive = True  # All keys changed by the same bits: no move is gained or lost.
 
     def prepare(self, start):
-        self.n = int(self.parameters["n"])
+        self.n = self.parameters["n"]
         cells = [divmod(cell, self.n) for cell in range(self.n**2)]
         self.presses = [sum(1 << self.n * i + j for i, j in cells if abs(i - r) + abs(j - c) <= 1) for r, c in cells]
 

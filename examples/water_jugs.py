@@ -17,7 +17,7 @@ class WaterJugs(Puzzle):
     undirected = False  # What was poured cannot always be poured back exactly.
 
     def prepare(self, start):
-        self.sizes = [int(self.parameters[name]) for name in ("first", "second", "third")]
+        self.sizes = [self.parameters[name] for name in ("first", "second", "third")]
 
     def usual_start(self):
         return self.sizes[0]

@@ -7,12 +7,12 @@
         print(run.layer_sizes[:5], run.diameter().diameter, path.moves[:3], path[0])
         path.film("klotski.gif")
 
-runs        explore, census, resume_run, open_run, verify_run, delete_run, Resources
+runs        explore, explore_graph, census, resume_run, open_run, verify_run, delete_run, Resources
 a run       Run: layers, path, shortest_paths, distance, hardest, statistics, diameter, components, board, plot,
             film, export, to_dataframe, to_networkx, to_scipy
 answers     DrawnBoard, DrawnPath, Drawing, ShortestPaths, Diameter, Hardest, Map, Statistics
-a puzzle    Puzzle, Dealt, Scored, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64, U128,
-            U256, expand_runs
+a puzzle    Puzzle, Dealt, Scored, Sized, Number, Choice, Text, Expansion, ScoredMoves, jit, Key, Keys, U32, U64,
+            U128, U256, expand_runs
 pictures    Picture, Part, Span, Circle, Label, Line, Polygon, Rectangle
 errors      HakoiriError is the base of all; PuzzleError, RunError, StorageError and WorkerError of its parts
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         census,
         delete_run,
         explore,
+        explore_graph,
         open_run,
         resume_run,
         verify_run,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         UntrustedError,
     )
     from hakoiri.coordinator.session.resources import Resources
-    from hakoiri.puzzles.capabilities import Dealt
+    from hakoiri.puzzles.capabilities import Dealt, Sized, SizedMember
     from hakoiri.puzzles.contract import Expansion, Puzzle
     from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, Hint, PuzzleError
     from hakoiri.puzzles.jit import jit
@@ -127,6 +128,8 @@ if TYPE_CHECKING:
         "ScoredMoves",
         "ShortestPath",
         "ShortestPaths",
+        "Sized",
+        "SizedMember",
         "Span",
         "Statistics",
         "StorageError",
@@ -140,6 +143,7 @@ if TYPE_CHECKING:
         "delete_run",
         "expand_runs",
         "explore",
+        "explore_graph",
         "jit",
         "open_run",
         "resume_run",
@@ -154,9 +158,9 @@ _PLACES = {
     "hakoiri.coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
         "DrawnBoard", "Diameter", "Drawing", "DrawnPath", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths",
-        "Statistics", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
+        "Statistics", "census", "delete_run", "explore", "explore_graph", "open_run", "resume_run", "verify_run",
     ),
-    "hakoiri.puzzles.capabilities": ("Dealt",),
+    "hakoiri.puzzles.capabilities": ("Dealt", "Sized", "SizedMember"),
     "hakoiri.puzzles.contract": ("Expansion", "Puzzle"),
     "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "Hint", "PuzzleError"),
     "hakoiri.puzzles.jit": ("jit",),

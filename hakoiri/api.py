@@ -6,7 +6,7 @@ keep are read from these, over the Redis of `resources`, else of HAKOIRI_REDIS.
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +31,13 @@ from hakoiri.hints import noted
 from hakoiri.maps import Map
 from hakoiri.opened import OpenRun
 from hakoiri.paths import GOAL, ShortestPath, ShortestPaths
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Configuration, Key, as_text
-from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class, with_own_file
+from hakoiri.puzzles.user.files import require_loaded
+from hakoiri.puzzles.user.graph import graph_word, share
+from hakoiri.puzzles.user.sources import file_of
 from hakoiri.reading import read_board
 from hakoiri.render.player import write_run
 from hakoiri.render.plots import plot_layers
@@ -59,10 +64,18 @@ __all__ = [
     "census",
     "delete_run",
     "explore",
+    "explore_graph",
     "open_run",
     "resume_run",
     "verify_run",
 ]  # fmt: skip
+
+
+#: Beginnings of names of a run that serve commands and the page.
+_INTERNAL = (
+    "component_asked", "distances_run", "eccentricity_run", "is_", "known", "knows_", "mapped_", "may_be_", "needs_",
+    "not_found", "number_of", "other_metric", "require_", "start_is_",
+)  # fmt: skip
 
 
 class Run(OpenRun):
@@ -76,6 +89,10 @@ class Run(OpenRun):
 
     def __repr__(self) -> str:
         return f"<{self._described()}>"
+
+    def __dir__(self) -> list[str]:
+        """Return what users call, for completion by Tab."""
+        return [name for name in super().__dir__() if not name.startswith(_INTERNAL)]
 
     def __enter__(self) -> "Run":
         return self
@@ -214,15 +231,16 @@ def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
 
 @noted()
 def explore(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
+    puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, until_goal: bool = False,
     layers: int | None = None, reuse: bool = False, data: str | os.PathLike[str] | None = None,
     resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """Create a run and drive it to its end in this process: all that `start` reaches, by layers, or `layers` of it.
 
-    `start` is a configuration, or a file that holds one. With `reuse`, the last run that did the same is opened
-    instead, or resumed if it was stopped.
+    `puzzle` is a name, ``FILE.py:NAME``, or a class or an instance of yours; of those in a script or notebook the
+    source is kept. `start` is a configuration, or a file that holds one. With `reuse`, the last run that did the same
+    is opened instead, or resumed if it was stopped.
     """
     spec = _spec(puzzle, options, start, merge_mirrors)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
@@ -230,8 +248,28 @@ def explore(
 
 
 @noted()
+def explore_graph(
+    start: Hashable, moves: Callable[[Any], Iterable[Hashable]], *, goal: Callable[[Any], bool] | None = None,
+    until_goal: bool = False, layers: int | None = None, reuse: bool = False,
+    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
+) -> Run:  # fmt: skip
+    """Explore all states that a function leads to: ``moves(state)`` gives the states after one move.
+
+    A state is any hashable value whose ``repr`` shows it; `goal` returns whether a state is a goal. Define both
+    functions at the top level of a file or notebook. They are called in plain Python, and up to two million states are
+    kept in memory. With `layers`, only states up to that layer are met, and moves count as directed.
+    """
+    require_loaded()
+    word, met = graph_word(start, moves, goal, layers)
+    spec = with_own_file(PuzzleSpec(word))
+    share(puzzle_class(spec.name, spec.digest), start, met)
+    plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
+    return _run_to_end(spec, None, plan, data, resources, observer, reuse)
+
+
+@noted()
 def census(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *,
+    puzzle: str | type[Puzzle] | Puzzle = "klotski", options: Mapping[str, str] | None = None, *,
     start: Configuration | os.PathLike[str] | None = None, merge_mirrors: bool = False, diameters: str = "all",
     by: str = "joins", reuse: bool = False, data: str | os.PathLike[str] | None = None,
     resources: Resources | None = None, observer: Observer | None = None,
@@ -250,13 +288,29 @@ def census(
 
 
 def _spec(
-    puzzle: str, options: Mapping[str, str] | None, start: Configuration | os.PathLike[str] | None, merge_mirrors: bool
-) -> PuzzleSpec:
+    puzzle: str | type[Puzzle] | Puzzle, options: Mapping[str, str] | None,
+    start: Configuration | os.PathLike[str] | None, merge_mirrors: bool,
+) -> PuzzleSpec:  # fmt: skip
+    require_loaded()
     if isinstance(start, str | os.PathLike):
         start = read_board(os.fspath(start))
+    if isinstance(puzzle, Puzzle):
+        options, start = puzzle.option_texts() | dict(options or {}), puzzle.start_text() if start is None else start
+    if not isinstance(puzzle, str):
+        puzzle = _word_of(puzzle if isinstance(puzzle, type) else type(puzzle))
     return with_own_file(
         PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
     )
+
+
+def _word_of(kind: type[Puzzle]) -> str:
+    """Return the name of a built-in class, or FILE.py:NAME of one of a user."""
+    if not issubclass(kind, Puzzle):
+        raise PuzzleError(
+            f"{kind.__name__} is not a puzzle; expected a name, a subclass of Puzzle or an instance of one"
+        )
+    places = {place: name for name, place in PUZZLES.items()}
+    return places.get((kind.__module__, kind.__name__)) or f"{file_of(kind)}:{kind.__name__}"
 
 
 def _admitted(name: str, data: str | os.PathLike[str] | None, puzzle: str | None) -> Path:
@@ -269,6 +323,7 @@ def _run_to_end(
     spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
     resources: Resources | None, observer: Observer | None, reuse: bool,
 ) -> Run:  # fmt: skip
+    require_loaded()
     where = data_directory(data)
     manifest = plan_run(where, spec, kind, plan, resources or Resources())
     if reuse and (twin := last_twin(where, manifest, "complete")) is not None:

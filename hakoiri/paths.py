@@ -117,12 +117,14 @@ class PathAnswers(Answers):
     ) -> tuple[list[Keys], Puzzle]:
         """Return the levels of all shortest paths, or of `one`, and the puzzle without the avoided configurations."""
         self._require_graph()
+        avoid = [avoid] if isinstance(avoid, str) else avoid
         if _is_word(target, GOAL):
             self.require_goal()
         origin = self.puzzle.start if source is None else self.puzzle.parse(source)
         key = None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
         for text in (source, target):
-            if isinstance(text, str) and text not in (GOAL, FARTHEST):
+            # Boards of a path are known by their keys.
+            if type(text) is str and text not in (GOAL, FARTHEST):
                 self.puzzle.remark_on(text)
         with self._context(puzzle=self._without(avoid, origin, key)) as context:
             levels = None if avoid else self._known_levels(context, origin, target, key, one)

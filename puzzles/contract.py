@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,14 +95,19 @@ class Puzzle(ABC):
 
         Raises `PuzzleError` for an option or value that the puzzle does not have.
         """
-        self.parameters: dict[str, str] = {name: option.default for name, option in self.options.items()}
+        #: The value of each option: of a `Number` a whole number, of others a text.
+        self.parameters: dict[str, Any] = {name: option.check(option.default) for name, option in self.options.items()}
         for name, value in (options or {}).items():
             self.parameters[name] = self._checked(name, value)
         start = None if start is None else as_line(start)
         self.prepare(start)
         self._start = self.parse(start) if start is not None else self.usual_start()
 
-    def _checked(self, name: str, value: str) -> str:
+    def option_texts(self) -> dict[str, str]:
+        """Return the parameters as texts, as a run pins them."""
+        return {name: str(value) for name, value in self.parameters.items()}
+
+    def _checked(self, name: str, value: str) -> str | int:
         if name not in self.options:
             # `puzzles.goals` takes a goal from the user, whatever the options.
             known = dict.fromkeys([*self.options, "goal"])
@@ -166,7 +171,7 @@ class Puzzle(ABC):
 
     def goal_text(self) -> str:
         """Return the goal in words: that of the user as its text; empty if the puzzle does not describe its own."""
-        return self.parameters.get("goal") or self.goal_summary
+        return str(self.parameters.get("goal") or self.goal_summary)
 
     def remark_on(self, text: str) -> None:  # noqa: B027  (most texts have one meaning)
         """Remark on a goal or configuration that its user may have meant otherwise (`puzzles.errors.remark`)."""

@@ -41,7 +41,7 @@ class Hanoi(Sized):
     undirected = paired = True
 
     def prepare(self, start: str | None) -> None:
-        self.pegs, self.discs = int(self.parameters["pegs"]), int(self.parameters["discs"])
+        self.pegs, self.discs = self.parameters["pegs"], self.parameters["discs"]
         self.total = self.pegs**self.discs
         self._bits = (self.pegs - 1).bit_length()
         self._all = (1 << self._bits * self.discs) - 1

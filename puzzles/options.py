@@ -36,14 +36,14 @@ class Number:
     def default(self) -> str:
         return str(self.usual)
 
-    def check(self, value: str) -> str:
+    def check(self, value: str) -> int:
         try:
             number = int(value)
         except ValueError:
             number = self.least - 1
         if not self.least <= number <= self.most:
             raise PuzzleError(f"expected a whole number in {self.describe()}")
-        return str(number)
+        return number
 
     def describe(self) -> str:
         return f"{self.least}..{self.most}"
@@ -51,10 +51,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text, by default an empty one, which the puzzle itself checks. `what` describes it in lists."""
+    """Any text, which the puzzle itself checks. `what` describes it in lists."""
 
-    what: str
     default: str = ""
+    what: str = "any text"
 
     def check(self, value: str) -> str:
         return value

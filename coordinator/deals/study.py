@@ -129,7 +129,7 @@ class StudyDeals(RowsJob):
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Return all options but the size, because a study has several sizes."""
         size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
-        return {name: value for name, value in puzzle.parameters.items() if name != size}
+        return {name: value for name, value in puzzle.option_texts().items() if name != size}
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:

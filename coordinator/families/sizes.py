@@ -105,7 +105,7 @@ class StudySizes(RowsJob):
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Return all options but the sizes, because a study has several."""
         sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
-        return {name: value for name, value in puzzle.parameters.items() if name not in sizes}
+        return {name: value for name, value in puzzle.option_texts().items() if name not in sizes}
 
     @classmethod
     def merge_limits(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:

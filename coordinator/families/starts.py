@@ -142,7 +142,7 @@ class StudyStarts(RowsJob):
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Return the options; the goal of a `Family` is in the plan."""
         own = {"goal"} if isinstance(puzzle, Family) else set()
-        return {name: value for name, value in puzzle.parameters.items() if name not in own}
+        return {name: value for name, value in puzzle.option_texts().items() if name not in own}
 
     @cached_property
     def plan(self) -> StartsPlan:
@@ -241,7 +241,7 @@ class StudyStarts(RowsJob):
 def _goal_of(spec: PuzzleSpec) -> str:
     """Return the goal of a puzzle of a `Family` as a board, else nothing; raises as `PuzzleSpec.build` does."""
     puzzle = spec.build()
-    return puzzle.parameters["goal"] if isinstance(puzzle, Family) else ""
+    return str(puzzle.parameters["goal"]) if isinstance(puzzle, Family) else ""
 
 
 def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:

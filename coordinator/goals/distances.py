@@ -31,7 +31,7 @@ def distances_run(run: RunStore, puzzle: Puzzle, metric: str = "") -> Derived:
     if metric:
         spec = replace(spec, options={**spec.options, METRIC: metric})
         # As a run of it pins them.
-        spec = replace(spec, options=dict(spec.build().parameters))
+        spec = replace(spec, options=spec.build().option_texts())
     return Derived(run, puzzle, KIND, spec)
 
 

@@ -169,7 +169,7 @@ def require_same(manifest: Manifest, options: Mapping[str, str], start: str | No
     spec = pinned_spec(manifest)
     if options:
         # Compare normal forms: a goal can be written in several ways.
-        here = replace(spec, options={**spec.options, **options}).build().parameters
+        here = replace(spec, options={**spec.options, **options}).build().option_texts()
         given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:
         built = spec.build()

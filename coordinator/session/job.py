@@ -122,7 +122,7 @@ class Job(ABC):
     @classmethod
     def identity(cls, puzzle: Puzzle) -> dict[str, str]:
         """Return the options of the puzzle that are part of the run's identity."""
-        return dict(puzzle.parameters)
+        return puzzle.option_texts()
 
     def is_done(self) -> bool:
         """Return whether the work is finished, without opening an executor."""

@@ -209,5 +209,5 @@ class _PackedTable:
         kind = "explore" if depth >= 0 else "census"
         return {
             "run": run.name, "kind": kind, "status": "complete", "depth": depth, "start": puzzle.render(puzzle.start),
-            "puzzle": puzzle.name, "parameters": dict(puzzle.parameters),
+            "puzzle": puzzle.name, "parameters": puzzle.option_texts(),
         }  # fmt: skip

@@ -45,7 +45,7 @@ class _Stacks(Numbered, Sized):
     least: int
 
     def prepare(self, start: str | None) -> None:
-        self.n = int(self.parameters["n"])
+        self.n: int = self.parameters["n"]
         self.most_successors = self.n + 1 - self.least
         self.number(factorial(self.n) << (self.n if self.least == 1 else 0))
         self._tables = tables_of(self.n)

@@ -83,12 +83,13 @@ class Tiles(Numbered, Sized):
         ]
 
     def prepare(self, start: str | None) -> None:
-        self.rows, self.columns = int(self.parameters["rows"]), int(self.parameters["columns"])
+        self.rows: int = self.parameters["rows"]
+        self.columns: int = self.parameters["columns"]
         # Usual values are no parameters: runs were made before there were others.
         self._farthest = 1 if self.parameters["metric"] == "single" else _MOST_CELLS
         if self._farthest == 1:
             del self.parameters["metric"]
-        self._cells = self.rows * self.columns
+        self._cells: int = self.rows * self.columns
         if not 2 <= self._cells <= _MOST_CELLS:
             raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; 2..16 are allowed")
         self._length = min(self.rows, self.columns)

@@ -51,7 +51,7 @@ class TopSpin(Numbered, Sized):
     vertex_transitive = True
 
     def prepare(self, start: str | None) -> None:
-        self.n, self.k = int(self.parameters["n"]), int(self.parameters["k"])
+        self.n, self.k = self.parameters["n"], self.parameters["k"]
         if self.k > self.n:
             raise PuzzleError(f"{self.name} cannot reverse k={self.k} of n={self.n} tokens; k must be at most n")
         self.number(factorial(self.n - 1))

@@ -306,7 +306,7 @@ class Blocks(Puzzle):
         """Return the letters of each piece of the goal and its place; if they are many, the goal as a board."""
         aims = self._aims
         if len(aims) > _MOST_SAID:
-            return self.parameters["goal"]
+            return str(self.parameters["goal"])
         said = []
         for wish, letters in aims.items():
             row, column = wish.corner

@@ -70,9 +70,9 @@ class Sliding(Blocks, Dealt, Family):
     summary = "sliding blocks of any shape on any board"
     options = {
         "metric": Choice(METRICS),
-        "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
-        "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
-        "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
+        "goal": Text(what="PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
+        "distinct": Text(what="pieces to distinguish from others of their shape: A,B or all"),
+        "axis": Text(what="pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
     }
     start_is_board = True
     hunted = True

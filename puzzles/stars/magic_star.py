@@ -51,7 +51,7 @@ class MagicStar(Placements):
     }
 
     def prepare(self, start: str | None) -> None:
-        self.star = star(int(self.parameters["points"]))
+        self.star = star(self.parameters["points"])
         self.strategy = self.parameters["strategy"]
         if self.strategy == GENERATE and self.star.tips > _MOST_GENERATED:
             raise PuzzleError(

@@ -66,6 +66,19 @@ class _File:
 #: The loaded files of this process, by name and digest.
 _files: dict[tuple[str, str], _File] = {}
 _puzzles: dict[tuple[str, str], OwnPuzzle] = {}
+#: The files that are being executed.
+_loading: list[Path] = []
+
+
+class _CalledError(PuzzleError):
+    """A file of puzzles began a run while it was executed."""
+
+
+def require_loaded() -> None:
+    """Raise `PuzzleError` if a file of puzzles is being executed, which must not begin a run."""
+    if _loading:
+        name = _loading[-1].name
+        raise _CalledError(f"{name} calls explore while it is loaded; put the call under if __name__ == '__main__':")
 
 
 def is_own(word: str) -> bool:
@@ -198,15 +211,20 @@ def _run(path: Path, content: _Content) -> _File:
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
+    _loading.append(path)
     try:
         # Output of the file must not mix with the results.
         with redirect_stdout(sys.stderr):
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
     except KeyboardInterrupt:
         raise
+    except _CalledError as error:
+        raise PuzzleError(str(error)) from None
     except BaseException as error:
         del sys.modules[module.__name__]
         raise PuzzleError(f"{path}: {error_line(error, str(path))}") from error
+    finally:
+        _loading.pop()
     return _File(path, module)
 
 

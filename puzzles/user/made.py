@@ -28,7 +28,7 @@ def made_at(digest: str) -> list[Path]:
     """Return where the files with this digest were when this user made runs of them, the latest first."""
     if os.environ.get(ONLY_NAMED):
         return []
-    return [Path(path) for known, path in reversed(_read(_folder())) if known == digest]
+    return [Path(path) for known, path in reversed(_read(state_folder())) if known == digest]
 
 
 def remember(digest: str, path: Path) -> None:
@@ -42,7 +42,7 @@ def remember(digest: str, path: Path) -> None:
 
 
 def _add(entry: tuple[str, str]) -> None:
-    folder = _folder()
+    folder = state_folder()
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     require_owned_directory(folder)
@@ -73,5 +73,6 @@ def _read(folder: Path) -> list[tuple[str, str]]:
         return []
 
 
-def _folder() -> Path:
+def state_folder() -> Path:
+    """Return the folder for what Hakoiri keeps of this user's puzzles."""
     return Path(platformdirs.user_state_dir("hakoiri"))

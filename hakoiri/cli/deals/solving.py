@@ -85,7 +85,9 @@ def solve(
         if plain:
             print_line(_answer(row))
     if json:
-        print_json({"puzzle": game.name, "parameters": game.parameters, "strategy": strategy or "bfs", "deals": rows})
+        print_json(
+            {"puzzle": game.name, "parameters": game.option_texts(), "strategy": strategy or "bfs", "deals": rows}
+        )
     elif not plain:
         _print_rows(rows, show, shorten)
     if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
@@ -111,7 +113,7 @@ def deal(
     game = dealt(own_spec(puzzle, options))
     texts = (game.random_deal(seed, number) for number in range(first, first + count))
     if json:
-        head = {"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first}
+        head = {"puzzle": game.name, "parameters": game.option_texts(), "seed": seed, "first": first}
         print_json(head | {"deals": list(texts)})
         return
     print_line(str(count))

@@ -98,7 +98,7 @@ class Hints:
         for status in reversed(list_runs(data_directory(self._data))):
             pinned = status.manifest.puzzle if status.manifest and status.status == "complete" else {}
             same = (pinned.get("name"), pinned.get("digest")) == (self._spec.name, self._spec.digest)
-            if same and pinned["options"] == self._puzzle.parameters:
+            if same and pinned["options"] == self._puzzle.option_texts():
                 run = open_run(status.run, self._data)
                 if run.exhausted and text in run:
                     self._run = self._open.enter_context(run)

@@ -54,7 +54,7 @@ _CLASS = '''class {kind}(Puzzle):
 
     def prepare(self, start):
         """Called once, when the options are known."""
-        self.coins = int(self.parameters["coins"])
+        self.coins = self.parameters["coins"]
 
     def usual_start(self):
         """The key that a search begins with: all tails. The last coin is the lowest bit, 1 for tails."""

@@ -16,7 +16,7 @@ _WIDTH = 0.62
 
 def titled(puzzle: Puzzle) -> str:
     """Return the title of pictures: the puzzle and its options, e.g. ``klotski, metric=unit``."""
-    options = [f"{name}={value}" for name, value in puzzle.parameters.items() if value]
+    options = [f"{name}={value}" for name, value in puzzle.option_texts().items() if value]
     return ", ".join([puzzle.name, *options, *(["mirror images merged"] if isinstance(puzzle, Quotient) else [])])
 
 

@@ -1,0 +1,182 @@
+"""Graphs given by a function: states of any kind, their keys made from their texts, all in plain Python.
+
+The key of a state is a BLAKE2b digest of its text in 128 bits, so equal states have equal keys in every process. A
+process that is given a key looks for its state breadth first from the start, and keeps all states that it meets.
+"""
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
+from hakoiri.puzzles.keys.layout import U128, Key, Keys, Mask, as_line, ints
+from hakoiri.puzzles.user.sources import definition, written
+
+#: The most states that are looked at before a run.
+_MOST = 2_000_000
+_KEY_BYTES = 16
+_FILE = '''
+from hakoiri.puzzles.user import graph as _graph
+
+
+class Graph(_graph.{kind}):
+    """All states that {moves} leads to from the start."""
+
+    name, undirected, most_successors = {name!r}, {undirected}, {most}
+    first = {start}
+    moves = staticmethod({moves})
+'''
+Moves = Callable[[Any], Iterable[Hashable]]
+
+
+class StateGraph(Puzzle):
+    """A graph of states: `first` is the start, `moves` the function."""
+
+    layout = U128
+    first: ClassVar[Hashable]
+    moves: ClassVar[Any]
+    _states: ClassVar[dict[Key, Any]]
+    _queue: ClassVar[deque[Key]]
+    #: The keys after those that were met before the run.
+    _following: ClassVar[dict[Key, set[Key]]]
+
+    def __init_subclass__(cls) -> None:
+        # Not under guard, which shares what its base has met.
+        if StateGraph in cls.__bases__ or (GoalGraph in cls.__bases__ and "first" in vars(cls)):
+            cls._states, cls._queue, cls._following = {}, deque(), {}
+
+    def usual_start(self) -> Key:
+        key = key_of(self.first)
+        if key not in self._states:
+            self._states[key] = self.first
+            self._queue.append(key)
+        return key
+
+    def successors(self, key: Key) -> list[Key]:
+        if key in self._following:
+            return list(self._following[key])
+        found = {key_of(state): state for state in self.moves(self._state(key))}
+        for after, state in found.items():
+            if after not in self._states:
+                self._states[after] = state
+                self._queue.append(after)
+        return list(found)
+
+    def _state(self, key: Key) -> Any:
+        """Return the state of a key, looked for from the start on."""
+        self.usual_start()
+        while key not in self._states and self._queue:
+            StateGraph.successors(self, self._queue.popleft())
+        if key not in self._states:
+            raise ConfigurationError(f"{key:#x} is not the key of a state that the start leads to")
+        return self._states[key]
+
+    def render(self, key: Key) -> str:
+        return text_of(self._state(key))
+
+    def parse_text(self, text: str) -> Key:
+        for spelling in (text, re.sub(r",\s*", ", ", text)):
+            with suppress(ConfigurationError):
+                self._state(key := _digest(spelling))
+                return key
+        raise ConfigurationError(f"the start does not lead to {text!r}")
+
+
+class GoalGraph(StateGraph):
+    """A graph of states with a `goal`."""
+
+    goal: ClassVar[Any]
+
+    def is_goal(self, keys: Keys) -> Mask:
+        return np.array([bool(self.goal(self._state(key))) for key in ints(keys)], dtype=np.bool_)
+
+
+def text_of(state: Any) -> str:
+    """Return the text of a state: a text itself, others as Python writes them, sets in order."""
+    if isinstance(state, str) and state == as_line(state) and state.isprintable() and state[:2].lower() != "0x":
+        return state
+    return _inner_text(state)
+
+
+def _inner_text(state: Any) -> str:
+    if type(state) is tuple:
+        return f"({', '.join(map(_inner_text, state))})"
+    if isinstance(state, frozenset):
+        return f"{{{', '.join(sorted(map(_inner_text, state)))}}}"
+    if isinstance(state, bool) or (isinstance(state, float) and state.is_integer()):
+        # Equal to a whole number.
+        return repr(int(state))
+    text = " ".join(repr(state).split())
+    if re.search(r" at 0x[0-9a-f]+>", text):
+        raise PuzzleError(f"a state is {text}; expected values whose repr shows them, such as tuples or dataclasses")
+    return text
+
+
+def key_of(state: Any) -> Key:
+    """Return the key of a state."""
+    return _digest(text_of(state))
+
+
+def _digest(text: str) -> Key:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest(), "big")
+
+
+class Met(NamedTuple):
+    """States by their keys, and for each that was left the keys after it."""
+
+    states: dict[Key, Any]
+    following: dict[Key, set[Key]]
+
+
+def graph_word(
+    start: Hashable, moves: Moves, goal: Callable[[Any], bool] | None, layers: int | None
+) -> tuple[str, Met]:
+    """Return FILE.py:Graph of a file that is written here, and all states of its graph.
+
+    Raises `PuzzleError` if the source of the functions is not known, or if there are too many states.
+    """
+    met = _met(start, moves, layers)
+    following = met.following
+    undirected = layers is None and all(key in following[after] for key, found in following.items() for after in found)
+    names = [each.__qualname__ for each in (moves, goal) if each is not None]
+    file, text = definition(moves, f"({', '.join(names)}, {start!r})")
+    name = re.sub(r"[^a-z0-9]+", "-", names[0].lower()).strip("-")[:40] or "graph"
+    text += _FILE.format(
+        kind="StateGraph" if goal is None else "GoalGraph", moves=names[0], name=name, undirected=undirected,
+        most=max([1, *map(len, following.values())]), start=repr(start),
+    )  # fmt: skip
+    text += "" if goal is None else f"    goal = staticmethod({names[1]})\n"
+    return f"{written(file, text)}:Graph", met
+
+
+def share(kind: Any, start: Hashable, met: Met) -> None:
+    """Let the class of the written file know what was met; `PuzzleError` if its start is another one."""
+    if kind.first != start:
+        raise PuzzleError(f"the start {start!r} cannot be written as Python; its repr must be an expression for it")
+    kind._states.update(met.states)
+    kind._following.update(met.following)
+
+
+def _met(start: Hashable, moves: Moves, layers: int | None) -> Met:
+    """Return the states met within some layers, and for each that has been left the keys after it."""
+    first = key_of(start)
+    states: dict[Key, Any] = {first: start}
+    following: dict[Key, set[Key]] = {}
+    layer, depth = [first], 0
+    while layer and (layers is None or depth < layers):
+        after: dict[Key, Any] = {}
+        for key in layer:
+            found = {key_of(state): state for state in moves(states[key])}
+            following[key] = set(found)
+            after |= {other: state for other, state in found.items() if other not in states}
+            if len(states) + len(after) > _MOST:
+                raise PuzzleError(f"there are more than {_MOST:,} states", Hint("give", "layers"))
+        states |= after
+        layer, depth = list(after), depth + 1
+    return Met(states, following)

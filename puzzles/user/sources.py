@@ -1,0 +1,116 @@
+"""Puzzles given from Python as classes or functions: the part of their source that defines them, written to a file.
+
+A run pins a file. The source of ``__main__``, a script or the cells of a notebook, also calls what is not part of the
+puzzle, such as `explore`. So the statements that bind the names that a definition uses, and what changes their values
+in place, are taken from it, and nothing else. The file is in the user state folder, by the digest of its text.
+"""
+
+import ast
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from symtable import SymbolTable, symtable
+from typing import Any
+
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.user.made import state_folder
+
+_NOTEBOOK = "notebook.py"
+
+
+def file_of(kind: type) -> Path:
+    """Return a file that defines a class: that of its module, or one with its part of ``__main__``."""
+    if (guarded := getattr(kind, "guarded_file", None)) is not None:
+        return Path(guarded)
+    if kind.__module__ != "__main__" and (path := inspect.getsourcefile(kind)) is not None:
+        return Path(path)
+    return written(*definition(kind))
+
+
+def definition(it: "type | Callable[..., Any]", expression: str = "None") -> tuple[str, str]:
+    """Return the name for a file with a top-level class or function, and the part of its module that defines it.
+
+    The part also defines what an `expression` uses. Raises `PuzzleError` if the source is not known, or if it is not
+    defined at the top level of its module.
+    """
+    name = getattr(it, "__qualname__", "")
+    file, statements = _statements(it)
+    bound: dict[str, list[ast.stmt]] = {}
+    for statement in statements:
+        for target in _bound_by(statement):
+            bound.setdefault(target, []).append(statement)
+    if name not in bound:
+        what = f"the source of {name or it!r} is not known"
+        raise PuzzleError(f"{what}; define it at the top level of a file or notebook, or give FILE.py:NAME")
+    needed, queue = set[int](), [name, *_used_by(symtable(expression, file, "eval"))]
+    for wanted in queue:
+        for statement in bound.get(wanted, ()):
+            if id(statement) not in needed:
+                needed.add(id(statement))
+                queue += _used_by(symtable(ast.unparse(statement), file, "exec"))
+    chosen = [statement for statement in statements if id(statement) in needed]
+    return file, "\n".join(ast.unparse(statement) for statement in chosen) + "\n"
+
+
+def _statements(it: Any) -> tuple[str, list[ast.stmt]]:
+    """Return the name of a file and the top-level statements of the module of a class or function."""
+    module = sys.modules.get(getattr(it, "__module__", ""))
+    cells = getattr(module, "In", None) if getattr(module, "__file__", None) is None else None
+    if isinstance(cells, list):
+        return _NOTEBOOK, [statement for cell in cells for statement in _parsed(cell)]
+    path = getattr(module, "__file__", None)
+    text = "" if path is None else Path(path).read_text(encoding="utf-8")
+    return Path(path or _NOTEBOOK).name, _parsed(text)
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _used_by(table: SymbolTable) -> Iterator[str]:
+    """Yield the names of the module that a statement uses."""
+    outer = table.get_type() == "module"
+    yield from (symbol.get_name() for symbol in table.get_symbols() if outer or symbol.is_global())
+    for inner in table.get_children():
+        yield from _used_by(inner)
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a top-level statement binds, or whose values it changes in place."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield statement.name
+            return
+        case ast.Import() | ast.ImportFrom():
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
+            return
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                yield name
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                yield name
+            case ast.Import() | ast.ImportFrom():
+                yield from _bound_by(node)
+
+
+def written(name: str, text: str) -> Path:
+    """Write a file of this name and text to the user state folder, unless it is there; return its path."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = state_folder() / "sources" / digest / name
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f".{name}.{os.getpid()}")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    return path

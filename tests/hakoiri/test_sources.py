@@ -1,0 +1,141 @@
+"""Puzzles from Python: classes and instances of scripts and notebooks, graphs given by a function."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hakoiri import HakoiriError, explore, explore_graph, open_run, verify_run
+from hakoiri.api import Run
+from hakoiri.puzzles.permutation.pancakes import Pancakes
+from tests.support.commands import ROOT, clean_environment
+
+RING = """
+from hakoiri import Number, Puzzle, U32, explore
+
+HOURS = 12
+AFTER = {}
+for hour in range(HOURS):
+    AFTER[hour] = [(hour + 1) % HOURS, (hour - 1) % HOURS]
+
+
+class Ring(Puzzle):
+    name, layout, undirected, most_successors = "ring", U32, True, 2
+    options = {"first": Number(5, 0, 11)}
+
+    def usual_start(self):
+        return self.parameters["first"] + 0
+
+    def successors(self, key):
+        run = AFTER[key]
+        return run
+
+
+"""
+LAYERS = [1, 2, 2, 2, 2, 2, 1]
+JUGS = (8, 5, 3)
+
+
+def pour(litres: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    for one in range(3):
+        for other in range(3):
+            poured = min(litres[one], JUGS[other] - litres[other])
+            if one != other and poured:
+                after = list(litres)
+                after[one] -= poured
+                after[other] += poured
+                yield tuple(after)
+
+
+def is_halved(litres: tuple[int, ...]) -> bool:
+    return litres == (4, 4, 0)
+
+
+def reverse_part(text: str) -> list[str]:
+    return [text[:count][::-1] + text[count:] for count in range(2, len(text) + 1)]
+
+
+def split(numbers: frozenset[int]) -> list[frozenset[int]]:
+    """Take away the greatest number, and put in any two smaller ones that add up to it."""
+    most = max(numbers)
+    return [numbers - {most} | {part, most - part} for part in range(1, most)]
+
+
+def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "same.py"
+    file.write_text(RING + call, encoding="utf-8")
+    env = clean_environment(HAKOIRI_DATA=str(tmp_path / "data"), XDG_STATE_HOME=str(tmp_path), PYTHONPATH=str(ROOT))
+    return subprocess.run(
+        [sys.executable, file], env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+@pytest.mark.parametrize("puzzle", ["Ring", "Ring()", 'Ring({"first": "3"})'])
+def test_a_class_or_instance_of_a_script(puzzle: str, tmp_path: Path) -> None:
+    done = script(tmp_path, f"with explore({puzzle}) as run:\n    print(run.layer_sizes, run.puzzle.start)\n")
+    assert done.stdout == f"{LAYERS} {3 if 'first' in puzzle else 5}\n", done.stderr
+
+
+def test_a_script_that_loads_itself_is_stopped_at_once(tmp_path: Path) -> None:
+    done = script(tmp_path, 'with explore("same.py:Ring") as run:\n    print(run.layer_sizes)\n')
+    said = "same.py calls explore while it is loaded; put the call under if __name__ == '__main__':"
+    assert done.stderr.splitlines()[-1].endswith(said) and len(done.stderr.splitlines()) < 40
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_class_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = ModuleType("__main__")
+    cells = ["", *RING.split("\n\n\n"), "%matplotlib inline", "explore(Ring)"]
+    vars(notebook)["In"] = cells
+    exec(RING, vars(notebook))  # noqa: S102
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    with explore(vars(notebook)["Ring"], data=tmp_path) as run:
+        assert run.layer_sizes == LAYERS
+        assert run.spec.name == "notebook.py:Ring"
+        name = run.name
+    assert verify_run(name, tmp_path, full=True).ok
+    del cells[:]
+    with pytest.raises(HakoiriError, match="the source of 'Ring' is not known; define it at the top level"):
+        explore(vars(notebook)["Ring"], data=tmp_path)
+
+
+def test_built_in_classes_and_what_is_no_puzzle(tmp_path: Path) -> None:
+    with explore(Pancakes({"n": "4"}), data=tmp_path) as run:
+        assert run.layer_sizes == [1, 3, 6, 11, 3]
+    with pytest.raises(HakoiriError, match="Path is not a puzzle"):
+        explore(Path, data=tmp_path)  # type: ignore[arg-type]
+
+
+def test_graphs(tmp_path: Path) -> None:
+    with explore_graph((8, 0, 0), pour, goal=is_halved, data=tmp_path) as run:
+        assert (len(run.path()), run.layer_sizes, run.puzzle.undirected) == (7, [1, 2, 3, 2, 2, 2, 2, 2], False)
+        assert run.path()[-1] == "(4, 4, 0)" and run.distance("(4,4,0)", "(3, 5, 0)") == 6
+    with explore_graph("abcde", reverse_part, data=tmp_path) as run:
+        assert run.layer_sizes == [1, 4, 12, 35, 48, 20] and run.puzzle.undirected
+        assert run.diameter().diameter == 5 and run.distance("edcba") == 1
+        name = run.name
+    with explore_graph(frozenset({6}), split, layers=3, data=tmp_path) as run:
+        assert "{1, 5}" in [run.board(key) for key in run.layer(1)]
+    assert verify_run(name, tmp_path, full=True).ok
+
+
+def test_graphs_that_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(HakoiriError, match="is not known; define it at the top level"):
+        explore_graph(1, lambda state: [state], data=tmp_path)
+    with pytest.raises(HakoiriError, match="expected values whose repr shows them"):
+        explore_graph(object(), lambda state: [], data=tmp_path)
+    assert not tmp_path.exists() or not any(tmp_path.iterdir())
+
+
+def test_completion_offers_what_users_call(tmp_path: Path) -> None:
+    with explore("pancakes", {"n": "3"}, data=tmp_path) as run:
+        assert {"path", "hardest", "layer_sizes", "puzzle"} <= {*dir(run)}
+        assert not [name for name in dir(run) if name.startswith(("require", "needs", "not_found", "known"))]
+        assert list(run.path("1 3 2")) == ["1 2 3", "2 1 3", "3 1 2", "1 3 2"]
+        assert "2 1 3" not in list(run.path("1 3 2", avoid="2 1 3"))
+        name = run.name
+    with open_run(name, tmp_path) as again:
+        assert isinstance(again, Run)
