@@ -2,7 +2,7 @@
 
     from hakoiri import explore, open_run
 
-    with explore("klotski", data="runs", reuse=True) as run:
+    with explore("klotski", reuse=True) as run:
         path = run.path("goal")
         print(run.layer_sizes[:5], run.diameter().diameter, path.moves[:3], path[0])
         path.film("klotski.gif")

@@ -1,5 +1,6 @@
 """Answers from an open run about its components: their sizes, distances and exact diameters."""
 
+from dataclasses import replace
 from functools import cached_property
 
 from hakoiri.coordinator.errors import UnanswerableError
@@ -15,13 +16,16 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from hakoiri.paths import PathAnswers
 from hakoiri.puzzles.errors import Hint
-from hakoiri.puzzles.keys.layout import Configuration, Keys
+from hakoiri.puzzles.keys.layout import Configuration, Keys, ints
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.results.census import Diameter, read_component, read_diameter
 from hakoiri.storage.results.rows import read_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import Distances, Graph
 from hakoiri.worker.spaces.slabs import NOWHERE, Slabs
+
+#: The most diametral pairs that are written as texts.
+_WRITTEN = 12
 
 
 class ComponentAnswers(PathAnswers):
@@ -104,11 +108,16 @@ class ComponentAnswers(PathAnswers):
             directory = self.eccentricity_run(number).make(resources, every=every)
             drive_to_end(directory, resources, control or Control(), observer or SilentObserver())
         if (known := self.known_diameter(number, every)) is not None:
-            return known
+            return self._drawn(known)
         with self._context(control, observer) as context:
             found = self._policy.measure(context, number, every)
         self._measured[number, every] = found
-        return found
+        return self._drawn(found)
+
+    def _drawn(self, found: Diameter) -> Diameter:
+        """Return distances with the boards of some pairs."""
+        texts = ("  ".join(map(self.puzzle.render, ints(pair))) for pair in found.pairs[:_WRITTEN])
+        return replace(found, texts=tuple(texts))
 
     def eccentricities(
         self, component: int | None = None, control: Control | None = None, observer: Observer | None = None

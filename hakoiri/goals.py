@@ -17,22 +17,24 @@ from hakoiri.coordinator.runs.belonging import Derived
 from hakoiri.coordinator.runs.drive import drive_to_end
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.puzzles.capabilities import Quotient
-from hakoiri.puzzles.errors import Hint, PuzzleError
-from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, key_at
+from hakoiri.puzzles.errors import Hint, PuzzleError, counted
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, ints, key_at
 from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.worker.graphs.designing import SolvedSpace, Statistics, statistics
 
 #: The default number of farthest configurations returned.
 _USUALLY_GIVEN = 1_000
+#: The most configurations of an answer that are written as texts.
+_WRITTEN = 12
 
 
 @dataclass(frozen=True)
 class Hardest:
     """The greatest `distance` to the nearest goal, and the number of configurations (`count`) at that distance.
 
-    `configurations` are the least of them; `layers` are the numbers at each distance from 0 on, and `dead` is the
-    number that lead to no goal. `distances` is the run that contains all distances; `metric` is the definition of one
-    move, if the puzzle has a choice.
+    `configurations` are the least of them, and `texts` the boards of the first. `layers` are the numbers at each
+    distance from 0 on, and `dead` is the number that lead to no goal. `distances` is the run that contains all
+    distances; `metric` is the definition of one move, if the puzzle has a choice.
     """
 
     distance: int
@@ -42,6 +44,11 @@ class Hardest:
     dead: int
     distances: str
     metric: str | None
+    texts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"{counted(self.distance, 'moves')} from the nearest goal: {counted(self.count, 'configurations')}"
+        return "\n".join([head, *self.texts])
 
 
 class GoalAnswers(ComponentAnswers):
@@ -72,7 +79,8 @@ class GoalAnswers(ComponentAnswers):
         farthest = next(StoredLayer(known.store, last, layers[last]).chunks(0, limit))
         dead = self._reached.configurations - sum(layers)
         metric = self._metric_among(known.store.manifest.puzzle["options"])
-        return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric)
+        texts = tuple(map(self.puzzle.render, ints(farthest[:_WRITTEN])))
+        return Hardest(last, layers[last], farthest, layers, dead, known.store.manifest.run, metric, texts)
 
     def distances_run(self, metric: str = "") -> Derived:
         """Return the run with the goal distances, by `metric` if it is given."""

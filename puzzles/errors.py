@@ -61,10 +61,10 @@ def visible(text: str) -> str:
 
 
 def counted(number: int, things: str) -> str:
-    """Return a number with its noun, `things` being the plural: ``1 move``, ``1 mix``, ``2,220 layers checked``."""
-    first, *rest = things.split(" ")
+    """Return a number with its noun, `things` being the plural: ``1 move``, ``1 mix``, ``1 kernel/s``."""
+    first, *rest = re.split(r"(?=[ /])", things)
     one = first.removesuffix("es" if first.endswith("xes") else "s")
-    return " ".join([f"{number:,}", one if number == 1 else first, *rest])
+    return "".join([f"{number:,} ", one if number == 1 else first, *rest])
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,7 +12,10 @@ _PRUNED = ("complete", "interrupted", "cancelled", "failed")
 
 
 class DuplicateRun(NamedTuple):
-    """A run to be deleted, the complete run that does the same and is kept, and the derived runs deleted with it."""
+    """A run to be deleted, the complete run that does the same and is kept, and the derived runs deleted with it.
+
+    `kept` is empty for a run that failed.
+    """
 
     found: RunStatus
     kept: str
@@ -20,7 +23,7 @@ class DuplicateRun(NamedTuple):
 
 
 def repeated_runs(data: Path) -> list[DuplicateRun]:
-    """Return the runs that do the same as a later complete one, or are incomplete while another is complete.
+    """Return the runs that failed, do the same as a later complete one, or are incomplete while another is complete.
 
     The same means same puzzle, options, start, goal and kind. Queued runs, runs held by a process or with a held
     derived run, and derived runs are left out.
@@ -32,9 +35,9 @@ def repeated_runs(data: Path) -> list[DuplicateRun]:
             kept.append(status)
     repeated = ((status, _twin(status, kept)) for status in found)
     return [
-        DuplicateRun(status, twin.run, [other.name for other in belonging])
+        DuplicateRun(status, "" if twin is None else twin.run, [other.name for other in belonging])
         for status, twin in repeated
-        if twin is not None and twin is not status and status.status in _PRUNED
+        if twin is not status and (status.status in _PRUNED if twin else status.status == "failed")
         for belonging in [belonging_to(data / status.run)]
         if all(holder_of(directory) is None for directory in [data / status.run, *belonging])
     ]

@@ -282,7 +282,10 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     last = find_run(job.store.directory.parent, LAST).name
     run = named(job.store.directory, LAST if summary["run"] == last else summary["run"])
     summary = summary | {"parameters": {name: value for name, value in summary["parameters"].items() if value}}
-    common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
+    limits = [name for name in ("merge_mirrors", "until_goal") if summary[name]]
+    limits += [f"layers={most}"] if (most := job.store.manifest.plan.get("layers")) is not None else []
+    summary |= {"with": " ".join(limits).replace("_", "-")}
+    common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "with", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     work_log = work_log_row(job.store.state.work_log)
     made = {"expanded": expanded_text(work_log) or None if work_log else None}

@@ -51,7 +51,7 @@ class ProgressLine:
         elapsed = max(time.monotonic() - self._first_at, 1e-3)
         parts = [progress_text(last)]
         if last.done > first.done and not last.seconds_left:
-            parts.append(f"{(last.done - first.done) / elapsed:,.0f} {last.unit.partition(' ')[0]}/s")
+            parts.append(counted(round((last.done - first.done) / elapsed), f"{last.unit.partition(' ')[0]}/s"))
         if last.disk is not None and first.disk is not None:
             parts.append(f"{last.disk / 1e6:,.0f} MB on disk")
             parts.append(f"{(last.disk - first.disk) / elapsed / 1e6:+,.1f} MB/s")

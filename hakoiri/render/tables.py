@@ -1,6 +1,7 @@
 """Output of commands: results to stdout, as text or as one JSON object; progress and notes to stderr."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,7 +50,8 @@ class _Console(Console):
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         # All output passes here, before the codes for colours are put around it.
         shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
-        return super()._render_buffer(shown)
+        text = super()._render_buffer(shown)
+        return text if self.is_terminal else re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
 
 
 class _Table(Table):

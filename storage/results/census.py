@@ -35,15 +35,20 @@ Profile = list[int]
 class Diameter:
     """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
 
-    `pairs` holds all pairs if `record.pair_count` is their number, else those found on the way. `central` holds some
-    configurations of the centre. `eccentricities` maps each eccentricity to its number of configurations. The last two
-    are ``None`` unless requested or found on the way.
+    `pairs` holds all pairs if `record.pair_count` is their number, else those found on the way; `texts` are the boards
+    of some. `central` holds some configurations of the centre. `eccentricities` maps each eccentricity to its number of
+    configurations. The last two are ``None`` unless requested or found on the way.
     """
 
     record: ComponentRecord
     pairs: Keys
     central: Keys | None = None
     eccentricities: dict[int, int] | None = None
+    #: Set by an open run, as are those of `hakoiri.goals.Hardest`.
+    texts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.diameter} moves between", *self.texts])
 
     @property
     def diameter(self) -> int:

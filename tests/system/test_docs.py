@@ -85,6 +85,23 @@ def test_every_command_in_the_text_works(
         assert finished.stdout, finished
 
 
+def test_outputs_of_the_tutorial(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line below a command is printed by it. Runs are those of the commands before."""
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(
+        r"```console\n(.*?)```", (ROOT / "docs/tutorial/index.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    hakoiri.ask("run", "klotski")
+    compared = 0
+    for block in blocks:
+        for typed_line, *outputs in (part.splitlines() for part in block.split("$ ") if part):
+            if outputs and typed_line.startswith("hakoiri "):
+                printed = hakoiri.here(*shlex.split(typed_line, comments=True)[1:]).stdout.splitlines()
+                assert not [line for line in outputs if line not in printed], (typed_line, printed)
+                compared += 1
+    assert compared > 3
+
+
 def with_less(words: list[str]) -> list[str]:
     """A command without what would take long."""
     for long, less in _LESS.items():
@@ -123,7 +140,8 @@ def test_which_texts_have_python() -> None:
 @pytest.mark.parametrize("text", _WITH_PYTHON, ids=lambda text: text.name)
 def test_python_in_the_text_runs(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with patch.dict(os.environ, clean_environment(), clear=True):
+    own = clean_environment(HAKOIRI_DATA=str(tmp_path / "runs"), XDG_STATE_HOME=str(tmp_path))
+    with patch.dict(os.environ, own, clear=True):
         for number, program in enumerate(programs(text)):
             file = tmp_path / f"program_{number}.py"
             file.write_text(program, encoding="utf-8")

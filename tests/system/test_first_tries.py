@@ -1,10 +1,13 @@
 """First tries of users: boards as others write them, goals, repeated options, texts that are misread."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import ROOT, Hakoiri
+from hakoiri import open_run
+from hakoiri.puzzles.errors import counted
+from tests.support.commands import ROOT, START_OF_2, Hakoiri
 
 CARS = ("-o", "axis=rows-and-columns", "-o", "metric=straight")
 #: Boards as most collections of Rush Hour write them, with the fewest moves of the car X to the right edge.
@@ -280,3 +283,38 @@ def test_small_helps(hakoiri: Hakoiri) -> None:
     for line in ("run", "hardest"):
         _, team = hakoiri.here(line, "--help").stdout.split("Workers and hosts")
         assert all(name in team for name in ("--redis", "--farm", "--hosts", "--audit", "--chunk", "--workers"))
+
+
+# What is printed
+
+
+def test_summaries(hakoiri: Hakoiri) -> None:
+    limited = hakoiri.here("run", "klotski", "--merge-mirrors", "--until-goal").stdout
+    assert "with merge-mirrors until-goal" in flat(limited)
+    assert "with layers=3" in flat(hakoiri.here("run", "klotski", "--layers", "3").stdout)
+    assert "with" not in hakoiri.here("run", "klotski", "--from", START_OF_2).stdout
+    resumed = hakoiri.here("resume", "last")
+    assert resumed.stderr.endswith("was complete already\n") and "now ask: hakoiri diameter last" in resumed.stdout
+    for line in ("runs", "layers last", "puzzles", "status last"):
+        assert not re.search(r"[ \t]$", hakoiri.here(*line.split()).stdout, re.MULTILINE)
+
+
+def test_failed_runs_are_pruned(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (file := tmp_path / "ring.py").write_text(RING.replace("% 12", "% (12 - key)", 1), encoding="utf-8")
+    assert hakoiri.here("run", f"{file}:Ring", check=False).code == 1
+    kept = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
+    gone = hakoiri.here("runs", "--prune", "--yes", "--json")
+    assert len(gone.json["runs"]) == 1 and " failed" in gone.stderr
+    assert [row["run"] for row in hakoiri.ask("runs")["runs"]] == [kept]
+
+
+def test_answers_print_boards(hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("run", "tiles", "-o", "rows=2")["run"]
+    with open_run(run, hakoiri.data) as opened:
+        assert str(opened.diameter()).splitlines()[:2] == ["21 moves between", ".12/345  345/.12"]
+        assert str(opened.hardest()).splitlines()[0] == "21 moves from the nearest goal: 1 configuration"
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert [counted(number, "kernels/s") for number in (1, 2)] == ["1 kernel/s", "2 kernels/s"]
+    assert counted(1, "layers checked") == "1 layer checked"

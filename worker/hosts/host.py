@@ -80,7 +80,7 @@ class Host:
                 raise TaskError(
                     f"directory {directory} is in use by another host process", Hint("change", "store")
                 ) from error
-            self.name = _name_in(directory)
+            self.name = name_in(directory)
             self._resources = stack.pop_all()
 
     def beat(self, url: str, idle: bool) -> str:
@@ -233,7 +233,7 @@ def _place_of(directory: Path) -> str:
     return hashlib.sha256(f"{machine} {there.st_dev} {there.st_ino}".encode()).hexdigest()[:12]
 
 
-def _name_in(directory: Path) -> str:
+def name_in(directory: Path) -> str:
     """Return the name of the host with this directory; make it for a new one."""
     file = directory / _NAME_FILE
     if not is_host(directory):

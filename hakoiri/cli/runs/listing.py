@@ -64,8 +64,8 @@ def runs(
 ) -> None:  # fmt: skip
     """List all runs, the oldest first.
 
-    With --prune, lists the runs that did the same as a later complete run, and deletes them when you confirm. The
-    latest complete run stays, with the runs that belong to it. Queued runs and runs held by a process stay too.
+    With --prune, lists the runs that failed or did the same as a later complete run, and deletes them when you confirm.
+    The latest complete run stays, with the runs that belong to it. Queued runs and runs held by a process stay too.
     """
     from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 
@@ -153,7 +153,8 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
     repeated = [each for each in repeated_runs(where) if wanted(each.found)]
     for each in repeated:
         belonging = "".join(f", and {name} with it" for name in each.belonging)
-        stderr().print(Text(f"{each.found.run} ({each.found.status}) did the same as {each.kept}{belonging}"))
+        why = f"({each.found.status}) did the same as {each.kept}" if each.kept else "failed"
+        stderr().print(Text(f"{each.found.run} {why}{belonging}"))
     if repeated and not yes:
         if not sys.stdin.isatty():
             names = ", ".join(each.found.run for each in repeated)
@@ -167,14 +168,14 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
     for name in deleted:
         stdout().print(f"{name} is deleted")
     if not repeated:
-        stderr().print(Text(f"no repeated runs in {where}"))
+        stderr().print(Text(f"no repeated or failed runs in {where}"))
 
 
 def _deleted(where: Path, repeated: "DuplicateRun") -> list[str]:
     """Delete a duplicate run, unless it is held by now, or the run kept instead is gone; return the names deleted."""
     from hakoiri.coordinator.runs.catalogue import delete_run
 
-    if not (where / repeated.kept).is_dir():
+    if repeated.kept and not (where / repeated.kept).is_dir():
         return []
     try:
         return delete_run(where / repeated.found.run)

@@ -138,10 +138,12 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "parameters": {name: value for name, value in parameters.items() if value},
         "goal_depth": counted(goal, "moves") if goal is not None else NO_GOAL if parameters.get("goal") == "" else None,
         "seconds": f"{row['seconds']:.3f} s",
-        "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
+        "rate": counted(row["rate"], row["rate_unit"]) if row["rate"] else None,
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),
         **work_log_facts(row.pop("work_log")),
     }
+    if not row["keepers"] and "kept" in row:
+        row["was kept"] = row.pop("kept")
     return {
         _LABELS.get(name, name.replace("_", " ")): value
         for name, value in row.items()

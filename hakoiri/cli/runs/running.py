@@ -9,6 +9,7 @@ from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.reading import parse_options, read_board
+from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Request
@@ -151,9 +152,11 @@ def resume(
 
     directory = find_run(data_directory(search.data), name)
     with Ledger(directory) as ledger:
-        manifest = ledger.manifest
+        manifest, was_complete = ledger.manifest, ledger.state.status == "complete"
     if puzzle is not None:
         require_puzzle(manifest, shared.own_spec(puzzle))
     admit(directory)
     require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
+    if was_complete:
+        stderr().print(f"{directory.name} was complete already")
     drive_and_report(directory, search.resources, search.json, search.data, repair, wide=wide)

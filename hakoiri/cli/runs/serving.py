@@ -139,7 +139,7 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
         missing.append(no_coordinator(where, redis))
     taken = ", a coordinator serves" if served else ""
     unknown = "" if served else "; the coordinator was not checked: name its data directory with --data DIR"
-    kept = f", {counted(len(keepers), 'hosts')} that keep runs" if keepers else ""
+    kept = f", {counted(len(keepers), 'hosts')} that keep{'s' if len(keepers) == 1 else ''} runs" if keepers else ""
     words = f"Redis answers{taken}, {counted(living, 'workers')}{kept} alive{unknown}"
     return _Health(missing, words, hosts, served, keepers)
 

@@ -103,7 +103,7 @@ def worker(
     part of each run on its own disk. SIGTERM and --until TIME stop them too.
     """
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker.hosts.host import STORE, THREADS, is_host, require_store
+    from hakoiri.worker.hosts.host import STORE, THREADS, is_host, name_in, require_store
     from hakoiri.worker.machine import WORKER_BYTES, available_memory
     from hakoiri.worker.transport.connection import without_password
     from hakoiri.worker.transport.data_redis_pool import DATA_REDIS
@@ -130,7 +130,9 @@ def worker(
         )  # fmt: skip
         with stopping_with(lambda _: supervisor.request_stop()):
             team = (
-                counted(count, "worker processes") if store is None else f"host in {store}, {counted(count, 'threads')}"
+                counted(count, "worker processes")
+                if store is None
+                else f"host {name_in(store)} in {store}, {counted(count, 'threads')}"
             )
             kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
             if until < math.inf:
