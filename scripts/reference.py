@@ -1,8 +1,8 @@
-"""Hooks of mkdocs: the reference generated from the code, and a check that no page loads anything from another server.
+"""Writes the generated parts of the reference; a hook of mkdocs refuses pages that load from another server.
 
-`docs/reference/command-line.md` and `python.md` beside it hold an introduction and a line ``<!-- generated -->``, which
-is replaced here. The result is not committed: `hakoiri COMMAND --help` and `help()` print the same texts.
-`troubleshooting.md` has a line ``<!-- messages: NAMES -->`` in each section, for the messages of these errors.
+``python scripts/reference.py`` replaces what is between ``<!-- generated -->`` and ``<!-- end -->`` in
+`docs/reference/command-line.md` and `python.md`, and between ``<!-- messages: NAMES -->``, for the messages of these
+errors, and ``<!-- end -->`` in `troubleshooting.md`. A test compares the pages with the code.
 """
 
 import ast
@@ -23,7 +23,9 @@ from hakoiri.cli.app import app
 from hakoiri.hints import WORDS, in_command_line
 from hakoiri.puzzles.errors import Hint
 
-_MARK = "<!-- generated -->"
+_ROOT = Path(__file__).parent.parent
+#: A generated part of a page, with its marks.
+_PART = re.compile(r"(<!-- (?:generated|messages: (.*?)) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 #: How annotations print the types of arrays.
 _ARRAY = re.compile(r"numpy\.ndarray\[tuple\[Any, \.\.\.\], numpy\.dtype\[numpy\.(\w+)(?:\[Any\])?\]\]")
 _CODE = re.compile(r"`[^`]+`")
@@ -107,7 +109,7 @@ def python() -> Iterator[str]:
 
 
 def _name(name: str, it: Any) -> Iterator[str]:
-    yield f"\n### `{name}`\n\n```python\n{name}{_wrapped(_signature(it))}\n```\n\n{_docstring(it)}\n"
+    yield f"\n### `{name}`\n\n```py\n{name}{_wrapped(_signature(it))}\n```\n\n{_docstring(it)}\n"
     if not inspect.isclass(it):
         return
     if dataclasses.is_dataclass(it) and (fields := [field.name for field in dataclasses.fields(it)]):
@@ -143,7 +145,6 @@ def _docstring(it: Any) -> str:
 
 
 _GENERATED = {"reference/command-line.md": command_line, "reference/python.md": python}
-_MESSAGES = re.compile(r"<!-- messages: (.*?) -->")
 #: What is shown for a value in a message.
 _VALUE = "…"
 _TOLD = {"note": "note", "report": "note", "_note": "note", "log": "note", "BadParameter": "option"}
@@ -156,7 +157,7 @@ def messages() -> dict[str, set[str]]:
     trees = [
         ast.parse(path.read_text(encoding="utf-8"))
         for package in ("puzzles", "storage", "worker", "coordinator", "hakoiri")
-        for path in sorted((Path(__file__).parent.parent / package).rglob("*.py"))
+        for path in sorted((_ROOT / package).rglob("*.py"))
     ]
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -214,13 +215,19 @@ def _listed(names: str) -> str:
     return "\n".join(f"- ``{text}``" for text in texts)
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put the generated part into a page."""
-    make = _GENERATED.get(page.file.src_uri)
-    text = markdown.replace(_MARK, "\n".join(make())) if make else markdown
-    text = _MESSAGES.sub(lambda found: _listed(found[1]), text)
-    # Most Markdown wants a bar in the code of a table escaped, Python's shows the backslash.
-    return re.sub(r"(?m)^\|.*$", lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
+def filled(page: str, markdown: str) -> str:
+    """Return a page of ``reference/`` with its generated parts as the code has them."""
+    make = _GENERATED.get(f"reference/{page}")
+    return _PART.sub(lambda found: f"{found[1]}{_listed(found[2]) if found[2] else _lines(make)}\n\n", markdown)
+
+
+def _lines(make: Any) -> str:
+    return "\n".join(make()).strip("\n")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Unescape bars: most Markdown wants one in the code of a table escaped, Python's shows the backslash."""
+    return re.sub(r"(?m)^\|.*$", lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), markdown)
 
 
 def foreign(text: str) -> list[str]:
@@ -233,3 +240,8 @@ def on_post_build(config: Any, **_: Any) -> None:
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix in (".html", ".css") and (found := foreign(path.read_text(encoding="utf-8"))):
             raise PluginError(f"{path} loads from another server: {found[0]}")
+
+
+if __name__ == "__main__":
+    for path in sorted((_ROOT / "docs" / "reference").glob("*.md")):
+        path.write_text(filled(path.name, path.read_text(encoding="utf-8")), encoding="utf-8")
