@@ -44,7 +44,7 @@ class StateGraph(Puzzle):
     _states: ClassVar[dict[Key, Any]]
     _queue: ClassVar[deque[Key]]
     #: The keys after those that were met before the run.
-    _following: ClassVar[dict[Key, set[Key]]]
+    _following: ClassVar[dict[Key, tuple[Key, ...]]]
 
     def __init_subclass__(cls) -> None:
         # Not under guard, which shares what its base has met.
@@ -131,7 +131,7 @@ class Met(NamedTuple):
     """States by their keys, and for each that was left the keys after it."""
 
     states: dict[Key, Any]
-    following: dict[Key, set[Key]]
+    following: dict[Key, tuple[Key, ...]]
 
 
 def graph_word(
@@ -167,13 +167,13 @@ def _met(start: Hashable, moves: Moves, layers: int | None) -> Met:
     """Return the states met within some layers, and for each that has been left the keys after it."""
     first = key_of(start)
     states: dict[Key, Any] = {first: start}
-    following: dict[Key, set[Key]] = {}
+    following: dict[Key, tuple[Key, ...]] = {}
     layer, depth = [first], 0
     while layer and (layers is None or depth < layers):
         after: dict[Key, Any] = {}
         for key in layer:
             found = {key_of(state): state for state in moves(states[key])}
-            following[key] = set(found)
+            following[key] = tuple(found)
             after |= {other: state for other, state in found.items() if other not in states}
             if len(states) + len(after) > _MOST:
                 raise PuzzleError(f"there are more than {_MOST:,} states", Hint("give", "layers"))
