@@ -255,13 +255,14 @@ def keepers_of(directory: Path) -> list[str]:
     return []
 
 
-def delete_run(directory: Path) -> list[str]:
+def delete_run(directory: Path, *bases: Path) -> list[str]:
     """Delete a run with all its data and the runs derived from it; return their names, its own last.
 
     `RunHeldError` while a process drives one of them; derived runs are deleted first. A process that answers a long
-    question about one of them is interrupted.
+    question about one of them is interrupted. Deletes runs that name each other as `bases`, too, and damaged ones.
     """
-    names = [name for other in belonging_to(directory) for name in delete_run(other)]
+    derived = [other for other in belonging_to(directory) if other not in bases]
+    names = [name for other in derived for name in delete_run(other, directory, *bases)]
     with lock.RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
