@@ -8,6 +8,7 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError, require_seconds, require_within
+from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.exchange.shares import Shares, shares_within
 from hakoiri.worker.machine import available_memory
 
@@ -125,10 +126,14 @@ class Resources:
         return replace(self, redis=None, workers=workers, hosts=None, copies=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
-        """Return these resources, with unset ones taken from those in a manifest."""
+        """Return these resources, with unset ones taken from those in a manifest; `PuzzleError` for malformed ones."""
         # Before `farm`, the number alone.
         kept = {"farm": kept["farm_from"], **kept} if "farm_from" in kept else kept
-        return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
+        try:
+            found = typed({name: kept[name] for name in _LASTING if name in kept}, Resources)
+        except ValueError as error:
+            raise PuzzleError(f"the settings of the run are malformed: {error}") from error
+        return replace(self, **{name: value for name, value in found.lasting().items() if getattr(self, name) is None})
 
     def budget(self) -> Budget:
         memory = self.memory if self.memory is not None else available_memory() // 2
