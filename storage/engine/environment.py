@@ -158,7 +158,8 @@ class Environment:
                 raise taken_over(self.directory)
             for database, name in deleted:
                 transaction.delete(name, db=handles[database])
-            for database, name, value in puts:
+            # IMPORTANT: once each: LMDB leaves a large value that is put again the pages of a larger one.
+            for (database, name), value in {(database, name): value for database, name, value in puts}.items():
                 transaction.put(name, value, db=handles[database])
         self._least_pages = self._file.pages
 

@@ -87,6 +87,23 @@ class DataFile:
         return self.read(number, page_format.META_HEAD.size)
 
 
+class PageSet:
+    """Numbers of pages up to `last`, one bit each."""
+
+    def __init__(self, last: int) -> None:
+        self._last, self._bits = last, bytearray((last >> 3) + 1)
+
+    def add(self, first: int, count: int = 1) -> None:
+        """Add `count` pages from `first` on; `PageError` if one of them is there, or is no page of a tree."""
+        place = slice(first >> 3, (first + count + 7) >> 3)
+        if not 2 <= first <= self._last + 1 - count:
+            raise PageError(f"page {first} is not in the file")
+        known, added = int.from_bytes(self._bits[place], "little"), ((1 << count) - 1) << (first & 7)
+        if known & added:
+            raise PageError(f"page {first} is used twice")
+        self._bits[place] = (known | added).to_bytes(place.stop - place.start, "little")
+
+
 class Snapshot:
     """All databases as one transaction left them."""
 
@@ -122,19 +139,36 @@ class Snapshot:
         return None
 
     def check_books(self) -> None:
-        """Raise `PageError` unless the counts and the free list by which LMDB allocates pages are consistent."""
-        last, used = self.meta.last_page, 2 + self.meta.free.pages + self.meta.main.pages
-        used += sum(self._named(page, node).pages for page, node in self._walk(self.meta.main.root))
+        """Raise `PageError` if a page is in two trees, in two places of one, or also free: LMDB would abort.
+
+        Reads all branches and leaves, 0.1 ms each.
+        """
+        last, seen = self.meta.last_page, PageSet(self.meta.last_page)
+        named = [self._named(page, node) for page, node in self._walk(self.meta.main.root)]
+        for tree in (self.meta.free, self.meta.main, *named):
+            self._add_pages(tree.root, seen)
         for _, value in self.entries(self.meta.free):
             # The first number is the count of those that follow; an empty value fails the check below.
             count, *numbers = struct.unpack_from(f"={len(value) // page_format.NUMBER.size}Q", value) or (1,)
             del numbers[count:]
-            used += count
             falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))
             if len(numbers) != count or not falling:
                 raise PageError("the list of free pages is damaged")
-        if used > last + 1:
-            raise PageError(f"{used} of {last + 1} pages are accounted for as used or free")
+            for number in numbers:
+                seen.add(number)
+
+    def _add_pages(self, place: Place, seen: PageSet) -> None:
+        """Add the pages of a tree below a place, and those of its large values."""
+        if not place.levels:
+            return
+        page = self._checked(place)
+        seen.add(place.number)
+        for node, (kind, at, size) in enumerate(page.nodes):
+            if place.levels > 1:
+                self._add_pages(page.child(node, place), seen)
+            elif kind == page_format.ELSEWHERE:
+                (number,) = page_format.NUMBER.unpack_from(page.raw, at)
+                seen.add(number, -(-(page_format.OVERFLOW_HEAD.size + size) // self._file.page_size))
 
     def _walk(self, place: Place, begin: bytes = b"") -> Iterator[tuple[Page, int]]:
         if not place.levels:

@@ -66,7 +66,10 @@ def test_a_deep_record_of_a_run_hides_no_other_run(record: bytes, field: str, ha
     with Ledger(hakoiri.data / deep, writable=True) as ledger:
         fields = ledger.read_record(META, record, "record") | {field: nested(500)}
         ledger._environment.write([(META, record, pack_record(fields, META + record))])
-    assert [(row["run"], row["status"]) for row in hakoiri.ask("runs")["runs"]] == [(sound, "queued"), (deep, "damaged")]
+    assert [(row["run"], row["status"]) for row in hakoiri.ask("runs")["runs"]] == [
+        (sound, "queued"),
+        (deep, "damaged"),
+    ]
     refused = hakoiri.here("status", deep, check=False)
     assert (refused.code, refused.stdout, refused.error.count("\n")) == (1, "", 0)
     assert f"run {deep}: {record.decode()} is malformed" in refused.error
