@@ -30,12 +30,15 @@ _REDIS = "HAKOIRI_REDIS"
 _HELD = 75
 
 
+class DiedError(TaskError):
+    """The process of a run ended by itself before its work was done."""
+
+
 def drive_apart(directory: Path, resources: Resources, control: Control) -> State:
     """Drive a queued run in a child process until it ends, is cancelled or `control` is interrupted.
 
-    Returns its last state. The process is killed if it does not stop within 30 seconds. Raises `TaskError` if the
-    process ended amid the work, which the run's next session counts, and `RunHeldError` if another process drives the
-    run.
+    Returns its last state. The process is killed if it does not stop within 30 seconds. Raises `DiedError` if the
+    process ended amid the work, `TaskError` if it was killed, and `RunHeldError` if another process drives the run.
     """
     files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
     own = {FILES: files, "HAKOIRI_SUPERVISOR": str(os.getpid()), _REDIS: resources.redis or ""}
@@ -55,9 +58,10 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
         raise RunHeldError(f"run {directory.name} is held by another process")
     with Ledger(directory) as ledger:
         state = ledger.state
-    if state.status == "running":
+    if state.status == "running" or child.returncode < 0:
         how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
-        raise TaskError(f"the process of the run ended {how} before its work was done")
+        text = f"the process of the run ended {how} before its work was done"
+        raise TaskError(text) if stop_by else DiedError(text)
     return state
 
 

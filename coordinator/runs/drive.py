@@ -75,14 +75,13 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
     if repair:
         store.require_home()
-    lost = store.state.lost_sessions + 1 if store.state.status == "running" else 0
-    if lost:
+    if store.state.status == "running":
         limit = min(available_memory() // 4, (resources.memory or sys.maxsize) // 2)
         observer.note(
             "the last session of this run ended without a reason; if the system ran out of memory, set a limit",
             Hint("give", "memory", f"{max(limit, LEAST_MEMORY) >> 20}MB"),
         )
-    store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
+    store.commit(replace(store.state.become("running"), session=store.state.session + 1, idle=True))
     try:
         # Compile every kernel before the clock of the run starts.
         load = partial(job.load_kernels, resources.redis is not None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import redis
 
-from hakoiri.coordinator.runs.apart import drive_apart
+from hakoiri.coordinator.runs.apart import DiedError, drive_apart
 from hakoiri.coordinator.runs.create import pinned_spec
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -17,10 +17,10 @@ from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving
+from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving, was_left
 from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import QUEUED_FILE, by_age, run_directories
-from hakoiri.worker.errors import TaskError, WorkerError
+from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.transport.connection import redis_errors
 from hakoiri.worker.transport.names import WAKE
 
@@ -29,9 +29,6 @@ _LOOK_SECONDS = 1.0
 _LOOK_UNWOKEN_SECONDS = 0.1
 #: The delay before a run interrupted by an error (full disk, Redis unreachable) is tried again.
 _RETRY_SECONDS = 30.0
-#: After this many sessions in a row that ended without a reason and without a commit, a run comes after all others;
-#: after one more it fails.
-_MOST_LOST = 3
 #: In place of a status: another coordinator drives the run, or it was deleted.
 HELD = "held"
 
@@ -60,7 +57,7 @@ def serve(
         while not control.interrupted:
             now, queued = time.monotonic(), queued_runs(data)
             not_before = {run: not_before[run] for run in queued if run in not_before}
-            waiting = in_turn([run for run in queued if not_before.get(run, now) <= now])
+            waiting = sorted((run for run in queued if not_before.get(run, now) <= now), key=by_age)
             for directory in waiting:
                 status = _drive_one(directory, resources, control, observed(), report)
                 pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
@@ -82,21 +79,6 @@ def queued_runs(data: Path) -> list[Path]:
     return [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
 
 
-def in_turn(queued: list[Path]) -> list[Path]:
-    """Return the queued runs, the oldest first; last those whose sessions keep ending without a reason."""
-    if len(queued) == 1:
-        return queued
-    return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, by_age(run)))
-
-
-def _lost_sessions(directory: Path) -> int:
-    """Return the number of last sessions in a row that ended without a reason and without a commit of work."""
-    with suppress(StorageError), Ledger(directory) as ledger:
-        state = ledger.state
-        return state.lost_sessions + (state.status == "running" and holder_of(directory) is None)
-    return 0
-
-
 def wake(connection: redis.Redis, url: str) -> None:
     """Wake an idle coordinator."""
     with redis_errors(url):
@@ -111,15 +93,18 @@ def _drive_one(
     if holder_of(directory) is not None:
         return HELD
     report(f"run {directory.name}: started")
+    again = _died_idle(directory)
     try:
-        if (lost := _lost_sessions(directory)) > _MOST_LOST:
-            _give_up(directory, lost)
-        if _is_of_a_user(directory):
+        # IMPORTANT: what has ended its process may end the next one.
+        if _is_of_a_user(directory) or again:
             state = drive_apart(directory, resources, control)
         else:
             state = drive(directory, resources, control, observer, awaited=True)
     except (RunHeldError, GoneError):
         return HELD
+    except DiedError as error:
+        report(f"run {directory.name}: {error}")
+        return _set_aside(directory, str(error), report) if again and _died_idle(directory) else "error"
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}", *getattr(error, "hints", ()))
         return HELD if isinstance(error, TakenOverError) else "error"
@@ -139,13 +124,22 @@ def _is_of_a_user(directory: Path) -> bool:
         return bool(pinned_spec(ledger.manifest).digest)
 
 
-def _give_up(directory: Path, lost: int) -> None:
-    """Commit a run as failed after `lost` lost sessions in a row."""
-    with RunLock(directory), Ledger(directory, writable=True) as ledger:
-        reason = f"its last {lost} sessions ended without a reason and without a commit"
-        ledger.commit(ledger.state.become("failed", reason, (Hint("resume", directory.name),)))
-        remove_inside(directory, QUEUED_FILE)
-    raise TaskError(f"{reason}: given up")
+def _died_idle(directory: Path) -> bool:
+    """Return whether the last process that drove a run ended without releasing it, and committed no work."""
+    with suppress(StorageError), Ledger(directory) as ledger:
+        return was_left(directory) and (ledger.state.idle or ledger.state.status != "running")
+    return False
+
+
+def _set_aside(directory: Path, reason: str, report: Callable[..., None]) -> str:
+    """Commit a run as failed whose process ended like this after another that did not release it; return ``failed``."""
+    hint = Hint("resume", directory.name)
+    report(f"run {directory.name}: set aside, because the process before did not end in good order either", hint)
+    # IMPORTANT: first, so that no run waits behind it even if this process dies of the commit.
+    remove_inside(directory, QUEUED_FILE)
+    with suppress(StorageError), RunLock(directory), Ledger(directory, writable=True) as ledger:
+        ledger.commit(ledger.state.become("failed", f"{reason}, twice in a row", (hint,)))
+    return "failed"
 
 
 def _sleep_until_woken(connection: redis.Redis | None, resources: Resources) -> None:

@@ -334,7 +334,7 @@ class Session:
         """Make staged data durable with `state`, the progress and the time since the last commit; return the state."""
         now = time.monotonic()
         seconds, work_log = state.seconds + now - self._counted, self.work_log.as_dict()
-        state = replace(state, seconds=seconds, progress=self._progress, work_log=work_log, lost_sessions=0)
+        state = replace(state, seconds=seconds, progress=self._progress, work_log=work_log, idle=False)
         self.store.commit(state)
         self._counted, self._committed = now, time.monotonic()
         return self.store.state

@@ -59,6 +59,8 @@ class RunLock:
 
     def release(self) -> None:
         _held.pop(self._directory, None)
+        with suppress(OSError):
+            self._file.truncate(0)
         self._file.close()
 
     def __enter__(self) -> "RunLock":
@@ -97,6 +99,13 @@ def holder_of(directory: Path) -> dict[str, Any] | None:
     with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
         return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _said_by(file)
     return None
+
+
+def was_left(directory: Path) -> bool:
+    """Return whether the last process that drove the run ended without releasing its lock."""
+    with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r") as file:
+        return _try_lock(file.fileno(), fcntl.LOCK_SH) and bool(_said_by(file))
+    return False
 
 
 def interrupt_holder(directory: Path) -> None:

@@ -105,8 +105,7 @@ class State:
     `reason` says why it stopped, `hints` what may help. `depth` is that of the last committed layer, -1 before the
     first. `seconds` is the time of all sessions together, `updated` a Unix time, `stored_bytes` the size of all
     committed layers on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `work_log`
-    says where the work was done (`coordinator.session.work_log`). `lost_sessions` counts the sessions since the last
-    commit of work that ended without a reason.
+    says where the work was done (`coordinator.session.work_log`). An `idle` session has not committed any work yet.
     """
 
     status: Status = "queued"
@@ -121,7 +120,7 @@ class State:
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
     work_log: Mapping[str, Any] = field(default_factory=dict)
-    lost_sessions: int = 0
+    idle: bool = False
 
     def become(self, status: Status, reason: str = "", hints: tuple[Hint, ...] = ()) -> "State":
         """Return the state with another status."""

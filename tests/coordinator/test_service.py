@@ -3,8 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,11 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.service import RunEnd, serve
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import Status
-from hakoiri.storage.names import DATA_FILE
+from hakoiri.storage.names import DATA_FILE, QUEUED_FILE
 
 #: A queue that never sleeps is stopped after so many attempts.
 _MOST_ATTEMPTS = 20
@@ -56,10 +55,14 @@ def served(data: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> list[Ru
     return serve(data, Resources(workers=1), None, clock.control, clock.observed, lambda *_: None)
 
 
+def hanoi(discs: int) -> PuzzleSpec:
+    return PuzzleSpec("hanoi", {"discs": str(discs), "pegs": "3"})
+
+
 @pytest.fixture
 def queued(tmp_path: Path) -> Path:
     """A queued run of 27 configurations."""
-    return make_run(tmp_path, PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}), None, {}, Resources(), queued=True)
+    return make_run(tmp_path, hanoi(3), None, {}, Resources(), queued=True)
 
 
 def test_a_run_that_an_error_interrupts_is_tried_again_every_30_seconds(
@@ -95,17 +98,44 @@ def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, mo
     assert clock.attempts == [0, 0]
 
 
-def test_runs_that_end_whoever_drives_them_wait_for_the_others(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, spec = queued.parent, PuzzleSpec("hanoi", {"discs": "4", "pegs": "3"})
-    later = make_run(data, spec, None, {}, Resources(), queued=True)
-    cases: tuple[tuple[int, Status, list[Path]], ...] = (
-        (2, "running", [later, queued]), (1, "running", [queued, later]), (2, "interrupted", [queued, later]),
-        (3, "interrupted", [later, queued]),
-    )  # fmt: skip
-    for lost, status, expected in cases:
-        with RunStore(queued, writable=True) as store:
-            store.commit(replace(store.state, status=status, lost_sessions=lost))
-        assert service.in_turn(service.queued_runs(data)) == expected
+#: A driver that takes the lock of a run, perhaps says that its session has begun, and is ended by SIGABRT.
+DRIVER = """
+import os, sys
+from dataclasses import replace
+from pathlib import Path
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+directory = Path(sys.argv[1])
+lock = RunLock(directory)
+if sys.argv[2]:
+    with Ledger(directory, writable=True) as ledger:
+        ledger.commit(replace(ledger.state.become("running"), idle=sys.argv[2] == "idle"))
+os.abort()
+"""
+
+
+@pytest.mark.parametrize(
+    ("begun", "end"),
+    [("", "failed"), ("idle", "failed"), ("at work", "complete")],
+    ids=["before its first write", "before any work", "amid the work"],
+)
+def test_a_run_whose_process_is_ended_by_a_signal_twice_is_set_aside(
+    begun: str, end: str, queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run is driven then. After it has committed work it is no more suspect than others."""
+    behind = make_run(queued.parent, hanoi(4), None, {}, Resources(), queued=True)
+    abort, popen = [sys.executable, "-c", DRIVER, str(queued), begun], subprocess.Popen
+    assert subprocess.run(abort, check=False).returncode == -signal.SIGABRT
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: popen(abort, stderr=subprocess.DEVNULL))
+    ends = served(queued.parent, Clock(1), monkeypatch)
+    assert ends == [RunEnd(queued.name, end), RunEnd(behind.name, "complete")]
+    if end == "complete":
+        return
+    assert not (queued / QUEUED_FILE).exists()
+    with Ledger(queued) as ledger:
+        assert ledger.state.status == "failed"
+        assert "ended by SIGABRT before its work was done, twice in a row" in ledger.state.reason
+        assert ledger.state.hints == (Hint("resume", queued.name),)
 
 
 class Child:

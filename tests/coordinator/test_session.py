@@ -10,7 +10,6 @@ import pytest
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.layers import ending
-from hakoiri.coordinator.runs import drive as driving
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.pruning import repeated_runs
@@ -21,6 +20,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
 
 HANOI = PuzzleSpec("hanoi", {"discs": "5", "pegs": "3"})
 
@@ -69,13 +69,17 @@ def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> Non
             assert not store.staged
 
 
-def test_sessions_that_end_without_a_word_are_counted(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = list[int]()
-    monkeypatch.setattr(driving, "_work", lambda job, _: lost.append(job.store.state.lost_sessions))
-    for _ in range(4):
-        # Nothing says how it ended, as after a kill.
-        drive(directory, Resources(workers=1), Control(), SilentObserver())
-    assert lost == [0, 1, 2, 3]
+def test_a_session_is_idle_until_it_commits_work(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle, commit = list[bool](), Session.commit
+
+    def committed(session: Session, state: State) -> State:
+        idle.append(session.store.state.idle)
+        return commit(session, state)
+
+    monkeypatch.setattr(Session, "commit", committed)
+    assert drive(directory, Resources(workers=1), Control(), SilentObserver()).status == "complete"
+    assert idle[0]
+    assert not any(idle[1:])
 
 
 @pytest.mark.parametrize(
