@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-import msgpack
 import msgspec
 
 from hakoiri.puzzles.errors import visible
@@ -68,6 +67,9 @@ def _require_known(names: Iterable[str], kind: Any) -> None:
 
 def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
     """Return the bytes of a record, sealed for its `place`, so that no other record can pass for it."""
+    # Commands that only read do without it.
+    import msgpack
+
     return seal(msgpack.packb(fields, use_bin_type=True), place)
 
 
