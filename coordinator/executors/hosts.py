@@ -59,15 +59,15 @@ class HostPool:
 
     Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
 
-    Attributes: `memory`, the bytes that each of them may take, 0 where it may choose; `copies`, how many hosts keep
-    each range of a new run, 1 or 2; `address`, the URL without its password.
+    Attributes: `puzzle`; `memory`, the bytes that each of them may take, 0 where it may choose; `copies`, how many
+    hosts keep each range of a new run, 1 or 2; `address`, the URL without its password.
     """
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
         tuning: Tuning, wanted: int | None = None, memory: int = 0, copies: int = 1,
     ) -> None:  # fmt: skip
-        self.memory, self.copies, self.address = memory, copies, without_password(url)
+        self.puzzle, self.memory, self.copies, self.address = puzzle, memory, copies, without_password(url)
         self._url, self._redis, self._wanted = url, connection, wanted
         self._control, self._observer, self._tuning = control, observer, tuning
         self._request = TaskRequest(

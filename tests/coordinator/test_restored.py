@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.steps import hosted
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.layers.blocks import code_keys
+from hakoiri.storage.layers.digest import NOTHING, digest_text
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import WorkerError
@@ -174,11 +176,32 @@ def test_a_host_that_is_behind_is_drained(hosts: NearHosts, tmp_path: Path, monk
     assert_as_a_plain_search(directory, OPTIONS, hosts)
 
 
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_layers_that_were_dealt_out_are_counted_too(
+    directed: str, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host of the start has lost it: of a directed puzzle it would be found once more."""
+    hosts.copies, resources = 2, resources_of(monkeypatch, "u64")
+    directory = new_run(tmp_path, OPTIONS | {"directed": directed})
+    driven(directory, resources, Notes(), 4)
+    stores = {name: hosts.store_of(name) for name in NAMES}
+    [host] = [name for name, store in stores.items() if store.names(BLOCKS, number_key(0))]
+    stores[host].erase(BLOCKS, number_key(0))
+    stores[host].stage_layer(replace(stores[host].layer_record(0), size=0, digest=digest_text(NOTHING), index=0))
+    stores[host].commit(stores[host].state)
+    for store in stores.values():
+        store.close()
+    with pytest.raises(WorkerError, match="layer 0 has 1 configurations, but its hosts have 0 in their") as refused:
+        driven(directory, resources, Notes())
+    assert refused.value.hints == (Hint("drain", host),)
+
+
 @pytest.mark.parametrize("every", [0, 2])
 def test_stale_copies_are_made_again(
     every: int, hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts.copies, resources, notes = 2, resources_of(monkeypatch, "u64"), Notes()
+    # The first layers stay here.
+    hosts.copies, resources, notes = 2, replace(resources_of(monkeypatch, "u64"), farm=30), Notes()
     directory = new_run(tmp_path, OPTIONS)
     driven(directory, resources, Notes(), 6)
     forget_copies(hosts, "b", 5, every)
