@@ -59,8 +59,8 @@ class HostPool:
 
     Where it is ``None``, also by all that live, if it pays: `pays` is the rule.
 
-    Attributes: `puzzle`; `memory`, the bytes that each of them may take, 0 where it may choose; `copies`, how many
-    hosts keep each range of a new run, 1 or 2; `address`, the URL without its password.
+    Attributes: `puzzle`; `memory`, the bytes that each of them may take, 0 where it may choose. `copies` is the number
+    of hosts that keep each range of a new run, 1 or 2, and `address` the URL without its password.
     """
 
     def __init__(

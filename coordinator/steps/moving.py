@@ -263,7 +263,7 @@ class RangeMover:
 
     def _settled(self, range_map: RangeMap, dry: bool) -> tuple[str, list[Array]]:
         fault, kind, home = "", np.dtype(np.uint64), [not record.hosted for record in self._store.layer_records()]
-        # Of the layers made here, hosts were given those that the first of theirs was compared with.
+        # Hosts were given the layers with which their first one was compared.
         given = max(0, sum(home) - 2) if self._keepers.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         for first, last in self._batches():
