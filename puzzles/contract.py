@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError, did_you_mean
+from hakoiri.puzzles.keys.fields import Fields
 from hakoiri.puzzles.keys.layout import (
     Configuration,
     Counts,
@@ -28,6 +29,7 @@ from hakoiri.puzzles.keys.layout import (
     ints,
     narrowest,
 )
+from hakoiri.puzzles.keys.order import less_than
 from hakoiri.puzzles.options import Option
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.pictures.words import text_pictures
@@ -38,6 +40,8 @@ Orbits = NDArray[np.int64]
 Matching = Callable[[Keys], Mask]
 #: The most keys in a block of `Numbered.configurations`.
 _BLOCK = 1 << 20
+#: The result of a kernel if the successors of its keys exceed the room that it is given.
+OVERFLOW = -1
 
 
 def _words(text: str) -> list[str]:
@@ -74,6 +78,8 @@ class Puzzle(ABC):
     goal_summary: str = ""
     options: Mapping[str, Option] = MappingProxyType({})
     layout: Layout
+    #: The fields of a key, if it consists of such; for `are_keys`.
+    fields: Fields | None = None
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool
     #: As many moves lead from one configuration to another as back. Otherwise equal moves are counted once where all
@@ -164,6 +170,25 @@ class Puzzle(ABC):
         found = [self.successors(key) for key in ints(keys)]
         counts = np.array([len(successors) for successors in found], dtype=np.uint16)
         return Expansion(self.keys([key for successors in found for key in successors]), counts)
+
+    def expansion(self, keys: Keys, most: int, write: Callable[[Keys, Counts], int], spare: int = 0) -> Expansion:
+        """Return what a kernel writes into room for `most` successors of each key; it returns their total.
+
+        Raises `PuzzleError` if it returns `OVERFLOW` instead.
+        """
+        room, counts = self.layout.empty(len(keys) * most + spare), np.empty(len(keys), dtype=np.uint16)
+        if (total := write(room, counts)) == OVERFLOW:
+            raise PuzzleError(f"{self.name}: a configuration has more than {most} successors")
+        return Expansion(room[:total], counts)
+
+    def are_keys(self, keys: Keys) -> Mask:
+        """Return for each key whether kernels may take it; false only for keys that are not configurations.
+
+        Called once for all keys that this process has not made: those of a run, a worker or another host. A key for
+        which a kernel reads or writes outside its arrays must be refused, others need not be. By default keys are as
+        the `fields` say; without any, all are accepted.
+        """
+        return np.ones(len(keys), dtype=np.bool_) if self.fields is None else self.fields.hold(keys)
 
     def is_goal(self, keys: Keys) -> Mask:
         """Return one truth value per key. By default no configuration is a goal."""
@@ -296,6 +321,9 @@ class Numbered(Puzzle):
 
     def usual_start(self) -> Key:
         return 0
+
+    def are_keys(self, keys: Keys) -> Mask:
+        return ~less_than(self.keys([self.size - 1]), keys)
 
     def is_goal(self, keys: Keys) -> Mask:
         goal: Mask = keys == 0

@@ -108,6 +108,9 @@ class Backwards(Reversible):
     def usual_start(self) -> Key:
         return self._start
 
+    def are_keys(self, keys: Keys) -> Mask:
+        return self._base.are_keys(keys)
+
     def expand(self, keys: Keys) -> Expansion:
         return self._base.unmove(keys)
 

@@ -14,9 +14,10 @@ from itertools import pairwise, product
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Sized
-from hakoiri.puzzles.contract import Expansion, Orbits
+from hakoiri.puzzles.contract import OVERFLOW, Expansion, Orbits
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
 from hakoiri.puzzles.options import Number
 from hakoiri.puzzles.pictures.colours import ink, scale
@@ -48,6 +49,8 @@ class Hanoi(Sized):
         # The lowest bit of each disc: times a peg, this is the key of all discs on that peg.
         self._ones = self._all // ((1 << self._bits) - 1)
         self.layout = narrowest(self._bits * self.discs)
+        fields = (Field(self._bits * disc, self._bits, self.pegs) for disc in range(self.discs))
+        self.fields = Fields.of(self.layout, fields)
         # For each pair of pegs, the one with the smaller top disc gives it to the other; two empty pegs have no move.
         empty = max(self.pegs - self.discs, 0)
         self.most_successors = _pairs(self.pegs) - _pairs(empty)
@@ -61,13 +64,8 @@ class Hanoi(Sized):
         return goal
 
     def expand(self, keys: Keys) -> Expansion:
-        room = self.layout.empty(len(keys) * _pairs(self.pegs))
-        counts = np.empty(len(keys), dtype=np.uint16)
-        if self.pegs == 4:
-            total = _expand_four(keys, self._ones, self._all + 1, room, counts)
-        else:
-            total = _expand_any(keys, self.pegs, self._ones, self._all + 1, room, counts)
-        return Expansion(room[:total], counts)
+        write = partial(_expand_four, keys) if self.pegs == 4 else partial(_expand_any, keys, self.pegs)
+        return self.expansion(keys, _pairs(self.pegs), partial(write, self._ones, self._all + 1))
 
     def orbits(self, keys: Keys) -> Orbits:
         """Return the key after pegs are renumbered in the order of their top discs: all permutations are symmetries."""
@@ -196,8 +194,10 @@ def _pairs(pegs: int) -> int:
 def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, the number of each into `counts`; return the total.
 
-    `room` must hold six for every key, however few they are.
+    `OVERFLOW` unless `room` holds six for every key, however few they are.
     """
+    if len(room) < 6 * len(keys):
+        return OVERFLOW
     total = 0
     for i in range(len(keys)):
         key = np.int64(keys[i])
@@ -232,7 +232,9 @@ def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -
 
 @jit
 def _expand_any(keys: Keys, pegs: int, ones: int, none: int, room: Keys, counts: Counts) -> int:
-    """Expand as `_expand_four`, for any number of pegs; `room` must hold one successor for each pair of pegs."""
+    """Expand as `_expand_four`, for any number of pegs; `room` holds one successor of a key for each pair of pegs."""
+    if len(room) < pegs * (pegs - 1) // 2 * len(keys):
+        return OVERFLOW
     tops = np.empty(pegs, dtype=np.int64)
     third = 1 if pegs <= 4 else 2
     total = 0

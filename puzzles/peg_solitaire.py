@@ -7,15 +7,17 @@ the top: that hole is d4.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Reversible
-from hakoiri.puzzles.contract import Expansion, Matching
+from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
 from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import U64, Counts, Key, Keys, Mask
 from hakoiri.puzzles.options import Choice
 from hakoiri.puzzles.pictures.shapes import BED, EDGE, GROUND, Circle, Part, Picture, Rectangle
@@ -73,7 +75,7 @@ class PegSolitaire(Reversible):
     summary = "peg solitaire, English board; symmetry on: turned and mirrored boards count as one"
     goal_summary = "one peg, in the middle"
     options = {"symmetry": Choice(("on", "off"))}
-    layout = U64
+    layout, fields = U64, Fields.of(U64, [Field(0, len(_CELLS), _FULL + 1)])
     undirected = False
     # The most jumps that any of the 2^33 boards has; a test finds it row by row.
     most_successors = most_predecessors = 26
@@ -97,10 +99,7 @@ class PegSolitaire(Reversible):
         return self._jumped(keys, holes=_FULL)
 
     def _jumped(self, keys: Keys, holes: int) -> Expansion:
-        room = self.layout.empty(len(keys) * self.most_successors)
-        counts = np.empty(len(keys), dtype=np.uint16)
-        total = _expand_keys(keys, holes, self._merged, room, counts)
-        return Expansion(room[:total], counts)
+        return self.expansion(keys, self.most_successors, partial(_expand_keys, keys, holes, self._merged))
 
     def successors(self, key: Key) -> list[Key]:
         return [self._key_of(after) for _, after in _moves(_unpack(key))]
@@ -268,7 +267,8 @@ _FIRST_OF_THREE = sum(1 << _NUMBER[row, column] for row, column in _CELLS if (ro
 def _expand_keys(keys: Keys, holes: int, merged: bool, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
-    Where `holes` are the cells whose holes jump like pegs, none or all, these are the predecessors.
+    `OVERFLOW` if they do not fit. Where `holes` are the cells whose holes jump like pegs, none or all, these are the
+    predecessors.
     """
     images = np.empty(8, dtype=np.int64)
     total = 0
@@ -294,6 +294,8 @@ def _expand_keys(keys: Keys, holes: int, merged: bool, room: Keys, counts: Count
                 if merged:
                     for j in range(1, 8):
                         least = min(least, images[j] ^ jump[j])
+                if total == len(room):
+                    return OVERFLOW
                 room[total] = least
                 total += 1
         counts[i] = total - before

@@ -42,6 +42,9 @@ class MergedMirrors(Quotient):
     def has_goal(self) -> bool:
         return self.base.has_goal
 
+    def are_keys(self, keys: Keys) -> Mask:
+        return self.base.are_keys(keys)
+
     def is_goal(self, keys: Keys) -> Mask:
         return self.base.is_goal(keys)
 

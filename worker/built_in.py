@@ -34,12 +34,16 @@ _MORE = (
 )
 
 
-def compile_all() -> None:
-    """Compile all kernels that are not in the cache, on all processors, with a progress bar."""
+def specs() -> list[PuzzleSpec]:
+    """Return the built-in puzzles with options that together use every kernel."""
     # Gap first: it takes nearly half of the time.
     names = sorted(PUZZLES, key=lambda name: name != "gap")
-    specs = [*(PuzzleSpec(name, start=_BOARD if name == "sliding" else None) for name in names), *_MORE]
-    missing = [spec for spec in specs if not is_compiled(partial(_load, spec))]
+    return [*(PuzzleSpec(name, start=_BOARD if name == "sliding" else None) for name in names), *_MORE]
+
+
+def compile_all() -> None:
+    """Compile all kernels that are not in the cache, on all processors, with a progress bar."""
+    missing = [spec for spec in specs() if not is_compiled(partial(_load, spec))]
     if missing:
         with _processes() as pool:
             done, console = pool.map(_load, missing), Console(stderr=True)

@@ -165,6 +165,18 @@ def key_of(puzzle: Puzzle, text: str) -> Key | None:
         return None
 
 
+def check_keys(pool: Pool) -> None:
+    """`are_keys` accepts every configuration, in every batch."""
+    puzzle = pool.puzzle
+    keys = [*pool.keys, *(after for _, after in pool.arcs)]
+    for batch in (keys, keys[::-1], sorted(keys), []):
+        found = puzzle.are_keys(puzzle.keys(batch))
+        if found.dtype != np.bool_ or found.shape != (len(batch),):
+            raise RefusedError(f"are_keys returns {kind_of(found)} for {len(batch)} keys, expected one bool each")
+        if not found.all():
+            raise RefusedError(f"are_keys refuses {describe_key(puzzle, batch[int(found.argmin())])}")
+
+
 def check_goals(pool: Pool) -> None:
     """`is_goal` gives one truth value per key, in every batch."""
     puzzle, keys = pool.puzzle, pool.keys

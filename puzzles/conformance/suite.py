@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hakoiri.puzzles.conformance import claims
 from hakoiri.puzzles.conformance.checks import error_line
 from hakoiri.puzzles.conformance.pool import Case, Pool, explored
-from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
+from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_keys, check_listing, check_undirected
 from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import HakoiriError
@@ -23,6 +23,7 @@ CHECKS: dict[str, Callable[[Pool], None]] = {
     "refusals": claims.check_refusals,
     "listing": check_listing,
     "goals": check_goals,
+    "keys": check_keys,
     "mirrors": check_mirrors,
     "orbits": check_orbits,
     "symmetry maps": check_symmetry_maps,
@@ -42,6 +43,7 @@ _CLAIMED: dict[str, Callable[[Puzzle], object]] = {
     "texts": lambda puzzle: _has_own(puzzle, "render"),
     "listing": lambda puzzle: _has_own(puzzle, "configurations"),
     "goals": lambda puzzle: puzzle.has_goal,
+    "keys": lambda puzzle: puzzle.fields is not None or _has_own(puzzle, "are_keys"),
     "mirrors": lambda puzzle: puzzle.has_mirrors,
     "orbits": lambda puzzle: puzzle.orbits(puzzle.keys([puzzle.start])) is not None,
     "symmetry maps": lambda puzzle: puzzle.symmetry_maps(),

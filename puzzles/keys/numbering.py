@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, narrowest
 
 #: Rows of numbers by point, shape (placings, points), uint8; 0 where no number stands.
@@ -31,6 +32,11 @@ class Numbering:
     def layout(self) -> Layout:
         """The narrowest keys that hold it."""
         return narrowest(-(-self.points // _PER_WORD) * _WORD_BITS)
+
+    @cached_property
+    def fields(self) -> Fields:
+        """A field for each point, whose number is at most that of the points."""
+        return Fields.of(self.layout, (Field(place, _BITS, self.points + 1) for place in self._places))
 
     def pack(self, placings: Placings) -> Keys:
         layout = self.layout

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.contract import Expansion
 from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from hakoiri.puzzles.nakuron.board import (
     SIDES,
@@ -76,6 +77,10 @@ class Nakuron(Scored):
             raise PuzzleError(said, Hint("optimise", "nakuron"))
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256
+        bits = min(self.layout.bits, _WORD_BITS)
+        digits = [len(self._free[word * _DIGITS : (word + 1) * _DIGITS]) for word in range(self.layout.words)]
+        fields = (Field(_WORD_BITS * place, bits, _BASE**count) for place, count in enumerate(reversed(digits)))
+        self.fields = Fields.of(self.layout, fields)
         self._walls = np.array([_BASE if cell == WALL else 0 for cell in cells], dtype=np.uint8)
         self._places = np.array(self._free, dtype=np.int64)
         self._frame = np.array([[int(hole) for hole in side] for side in self.board.frame], dtype=np.uint8)
@@ -220,7 +225,10 @@ def _expand_keys(
     keys: Words, walls: NDArray[np.uint8], places: Table, frame: NDArray[np.uint8], room: Words, counts: Counts,
     scores: Scores,
 ) -> int:  # fmt: skip
-    """Write the moves of all `keys` (m, words) into `room` and `scores`; return how many there are."""
+    """Write the moves of all `keys` (m, words) into `room` and `scores`; return how many there are.
+
+    There is room for one move of each key to each side.
+    """
     cells, rolled = np.empty(len(walls), dtype=np.uint8), np.empty(len(walls), dtype=np.uint8)
     total = 0
     for index in range(len(keys)):

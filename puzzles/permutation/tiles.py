@@ -112,11 +112,8 @@ class Tiles(Numbered, Sized):
             self.parameters["blank"] = "last"
 
     def expand(self, keys: Keys) -> Expansion:
-        room = self.layout.empty(len(keys) * self.most_successors + 1)
-        counts = np.empty(len(keys), dtype=np.uint16)
-        expand = expand_keys if self._farthest == 1 else expand_lines
-        total = expand(keys, self._tables, self._length, room, counts)
-        return Expansion(room[:total], counts)
+        write = partial(expand_keys if self._farthest == 1 else expand_lines, keys, self._tables, self._length)
+        return self.expansion(keys, self.most_successors, write, spare=_MOST_CELLS)
 
     def orbits(self, keys: Keys) -> Orbits:
         """One number for each kind of cell that the blank can be on: corners, ..."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.puzzles.contract import OVERFLOW
 from hakoiri.puzzles.jit import jit
 from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 
@@ -21,6 +22,8 @@ _Numbers = NDArray[np.int64]
 #: Tiles whose digits come from each of the three tables of a `TileTables`, the last tiles first.
 _TABLE_TILES = (8, 4, 3)
 _DIGIT_BITS = 4
+#: The most ways that a tile can move.
+_WAYS = 4
 
 
 class TileTables(NamedTuple):
@@ -113,7 +116,7 @@ def _exchanged(one: _Numbers, other: _Numbers) -> tuple[_Numbers, _Numbers]:
 def expand_keys(keys: Keys, tables: TileTables, length: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
-    `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
+    `OVERFLOW` unless `room` has four places more. Fast where neighbours in the batch differ only in digits of `low`.
     """
     low, middle, high, cells, changes = tables
     # Unsigned numbers: numba checks signed indices for negative values. 3.2 ns a key instead of 5.7.
@@ -122,7 +125,7 @@ def expand_keys(keys: Keys, tables: TileTables, length: int, room: Keys, counts:
     # Exact for numbers below `span`, which has at most 19 bits: a division by multiplication.
     inverse = (one << np.uint64(40)) // number_of_cells + one
     span = number_of_cells * np.uint64(len(low))
-    window = (one << np.uint64(4 * length)) - one
+    window, end = (one << np.uint64(4 * length)) - one, np.uint64(len(room) - _WAYS)
     begin = np.uint64(0) - span
     upper = np.uint64(0)
     total = np.uint64(0)
@@ -135,6 +138,8 @@ def expand_keys(keys: Keys, tables: TileTables, length: int, room: Keys, counts:
         order = (key - begin) * inverse >> np.uint64(40)
         cell = key - begin - order * number_of_cells
         word = upper ^ low[order] ^ cells[cell, 8]
+        if total > end:
+            return OVERFLOW
         # Every successor is written, and kept only if there is such a move: branches would be mispredicted.
         first = total
         room[total] = key - one
@@ -146,7 +151,7 @@ def expand_keys(keys: Keys, tables: TileTables, length: int, room: Keys, counts:
         room[total] = key + changes[cells[cell, 7] + (word >> cells[cell, 5] & window)]
         total += cells[cell, 3]
         counts[i] = total - first
-    return int(total)
+    return int(np.int64(total))
 
 
 @jit
@@ -163,12 +168,14 @@ def _across(key: np.uint64, cell: np.uint64, ahead: int, tables: TileTables, len
 
 @jit
 def expand_lines(keys: Keys, tables: TileTables, length: int, room: Keys, counts: Counts) -> int:
-    """As `expand_keys`, the blank going any way along its line, or across lines."""
+    """As `expand_keys`, the blank going any way along its line, or across lines; `room` has one more for each cell."""
     total, cells = 0, len(tables.cells)
     for i in range(len(keys)):
         key, first = np.uint64(keys[i]), total
         cell = np.int64(key % np.uint64(cells))
         place = cell % length
+        if total + cells > len(room):
+            return OVERFLOW
         for other in range(length):
             if other != place:
                 room[total] = key + np.uint64(other - place)

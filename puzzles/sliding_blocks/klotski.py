@@ -11,7 +11,7 @@ is left. From the highest bit:
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -31,6 +31,7 @@ from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     SHAPES,
     SLOTS,
     expand_keys,
+    find_configurations,
     mirror_keys,
 )
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PieceSet, PlacedPiece
@@ -109,10 +110,13 @@ class Klotski(Blocks):
         return np.asarray(cells >> np.uint32(wish.corner[0] * COLUMNS + wish.corner[1]) & 1, dtype=np.bool_)
 
     def expand(self, keys: Keys) -> Expansion:
-        room = np.empty(len(keys) * self.most_successors, dtype=np.uint32)
-        counts = np.empty(len(keys), dtype=np.uint16)
-        total = expand_keys(keys, _METRICS.index(self.parameters["metric"]), room, counts)
-        return Expansion(room[:total], counts)
+        metric = _METRICS.index(self.parameters["metric"])
+        return self.expansion(keys, self.most_successors, partial(expand_keys, keys, metric))
+
+    def are_keys(self, keys: Keys) -> Mask:
+        found = np.empty(len(keys), dtype=np.bool_)
+        find_configurations(keys, found)
+        return found
 
     def canonical(self, keys: Keys) -> Keys:
         """The lesser of each key and its left-right mirror image, which keeps moves, goal and metric."""

@@ -8,8 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.keys.layout import Counts, Keys
+from hakoiri.puzzles.contract import OVERFLOW
+from hakoiri.puzzles.jit import jit, popcount
+from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 
 ROWS, COLUMNS = 5, 4
 _CELLS = ROWS * COLUMNS
@@ -28,6 +29,8 @@ Word = int | np.signedinteger
 _UNIT_METRIC, _STRAIGHT_METRIC = 0, 1
 _ALL_CELLS = np.uint32((1 << _CELLS) - 1)
 _NOWHERE = -1
+#: The cells of the larger pieces and the blanks.
+_COVERED = sum(SHAPES[shape][0] * SHAPES[shape][1] for shape in SLOTS) + 2
 
 
 def _mask_of_places() -> np.ndarray:
@@ -141,7 +144,7 @@ def _place_vertical(key: Word, slot: int, target: Word) -> Word:
 def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
-    `room` must hold `most_successors` for every key. Metric: 0 unit, 1 straight, 2 finger.
+    `OVERFLOW` if they do not fit. Metric: 0 unit, 1 straight, 2 finger.
     """
     found = np.empty(_CELLS, dtype=np.int64)
     total = 0
@@ -156,7 +159,10 @@ def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
             place = key >> shift & 15
             own = np.int64(MASKS[shape, place])
             covered |= own
-            for j in range(_targets(shape, place, blanks | own, metric, found)):
+            count = _targets(shape, place, blanks | own, metric, found)
+            if total + count > len(room):
+                return OVERFLOW
+            for j in range(count):
                 target = found[j]
                 pair = _pair_of((blanks | own) & ~np.int64(MASKS[shape, target]))
                 moved = (key & ~(15 << shift)) | target << shift
@@ -167,11 +173,31 @@ def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
         for cell in range(_CELLS):
             if covered >> cell & 1 == 0:
                 own = np.int64(1) << cell
-                for j in range(_targets(3, cell, blanks | own, metric, found)):
+                count = _targets(3, cell, blanks | own, metric, found)
+                if total + count > len(room):
+                    return OVERFLOW
+                for j in range(count):
                     room[total] = (key & ~255) | _pair_of((blanks | own) & ~(np.int64(1) << found[j]))
                     total += 1
         counts[i] = total - first
     return total
+
+
+@jit
+def find_configurations(keys: Keys, found: Mask) -> None:
+    """Write whether each key is a configuration: its pieces and blanks stand apart, the verticals in order."""
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        pair = key & 255
+        right, before = pair < len(PAIR_MASKS), np.int64(-1)
+        cells = PAIR_MASKS[pair if right else 0]
+        for slot in range(6):
+            place = key >> (28 - 4 * slot) & 15
+            # Empty where there is no such place.
+            cells |= MASKS[_SHAPE_OF_SLOT[slot], place]
+            right &= slot < 3 or place > before
+            before = place
+        found[i] = right and popcount(np.uint64(cells)) == _COVERED
 
 
 @jit

@@ -183,12 +183,13 @@ class Sliding(Blocks, Dealt, Family):
         return found
 
     def expand(self, keys: Keys) -> Expansion:
-        room = self.layout.empty(len(keys) * self.most_successors)
-        counts = np.empty(len(keys), dtype=np.uint16)
-        total = sliding_kernels.expand_keys(keys, self._metric, self._edges, self._tables, room, counts)
-        if total == sliding_kernels.OVERFLOW:
-            raise PuzzleError(f"{self.name}: a configuration has more than {self.most_successors} successors")
-        return Expansion(room[:total], counts)
+        write = partial(sliding_kernels.expand_keys, keys, self._metric, self._edges, self._tables)
+        return self.expansion(keys, self.most_successors, write)
+
+    def are_keys(self, keys: Keys) -> Mask:
+        found = np.empty(len(keys), dtype=np.bool_)
+        sliding_kernels.find_boards(keys, self._tables, found)
+        return found
 
     def canonical(self, keys: Keys) -> Keys:
         """Return the lesser of each key and its left-right mirror image, if board, pieces and goal are symmetric."""

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.puzzles.contract import OVERFLOW
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS
@@ -11,6 +12,7 @@ from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
     first_state,
     first_symbol,
     get_pair,
+    is_below,
     make_walk,
     minus,
     plus,
@@ -21,8 +23,6 @@ from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
 from hakoiri.puzzles.sliding_blocks.tables import BoardTables, Words
 
 METRICS = ("unit", "straight", "finger")
-#: The result of `expand_keys` if the room does not suffice.
-OVERFLOW = -1
 #: The value for a cell of a goal that may hold anything.
 ANY = -1
 
@@ -175,6 +175,46 @@ def find_goals(keys: Keys, wanted: Numbers, wishes: int, tables: BoardTables, fo
             state -= strides[symbol]
             rest &= ~masks[symbol, cell]
         found[i] = left == 0
+
+
+@jit
+def find_boards(keys: Keys, tables: BoardTables, found: Mask) -> None:
+    """Write whether each key is that of a board: every piece fits into the cells that are free where it begins.
+
+    Symbols are followed until no large piece is left: blanks and single cells always fit. Fast if keys increase, as one
+    follows the symbols that the last one has not.
+    """
+    masks, before, strides, geometry = tables
+    blank, one, kinds = np.uint64(len(strides) - 1), np.uint64(1), _large_kinds(masks)
+    small = strides[kinds - 1] if kinds else first_state(before, strides) + one
+    # By depth: state, free cells, the least key with these symbols, and the least beyond.
+    stack = np.zeros((MOST_CELLS + 1, 6), dtype=np.uint64)
+    stack[0, 0], stack[0, 1] = first_state(before, strides), geometry[0]
+    stack[0, 4], stack[0, 5] = entry(keys, before, np.uint64(before.shape[1] - 1))
+    depth = 0
+    for i in range(len(keys)):
+        low, high = get_pair(keys, i)
+        while depth > 0 and not is_below(keys, low, high, stack[depth, 4], stack[depth, 5]):
+            depth -= 1
+        if is_below(keys, low, high, stack[depth, 2], stack[depth, 3]):
+            depth = 0
+        fits = is_below(keys, low, high, stack[depth, 4], stack[depth, 5])
+        while fits and stack[depth, 0] >= small:
+            state, rest = stack[depth, 0], stack[depth, 1]
+            least_low, least_high = stack[depth, 2], stack[depth, 3]
+            symbol = first_symbol(keys, before, state, blank, *minus(keys, low, high, least_low, least_high))
+            mask = masks[symbol, lowest_bit(rest)]
+            fits = mask != np.uint64(0) and mask & ~rest == np.uint64(0)
+            if fits:
+                depth += 1
+                stack[depth, 0], stack[depth, 1] = state - strides[symbol], rest & ~mask
+                stack[depth, 2], stack[depth, 3] = plus(
+                    keys, least_low, least_high, *entry(keys, before, state + symbol)
+                )
+                stack[depth, 4], stack[depth, 5] = plus(
+                    keys, least_low, least_high, *entry(keys, before, state + symbol + one)
+                )
+        found[i] = fits
 
 
 def make_stack(tables: BoardTables) -> Words:

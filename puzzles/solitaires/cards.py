@@ -5,13 +5,14 @@ A card is a number, suit * ranks + rank, both from 0. A text has four rows joine
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.errors import ConfigurationError, Hint
+from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import U256, Key, Layout, narrowest
 from hakoiri.puzzles.keys.splitmix import random_words
 
@@ -169,6 +170,17 @@ class Placing:
     def cards(self) -> int:
         return SUITS * (self.columns - 1)
 
+    @cached_property
+    def fields(self) -> Fields:
+        return Fields.of(self.layout, (
+            Field(self._shift(card), int(self.masks[card]).bit_length(), self.cells - card)
+            for card in range(self.cards)
+        ))  # fmt: skip
+
+    def _shift(self, card: Card) -> int:
+        """The lowest bit of a card's field in the key."""
+        return (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
+
     def pack(self, places: "Sequence[int]") -> Key:
         left, words = list(range(self.cells)), [0] * self.layout.words
         for card, place in enumerate(places):
@@ -183,8 +195,7 @@ class Placing:
         """The cell of each card; `ConfigurationError` for a key that no cells have."""
         left, places = list(range(self.cells)), []
         for card in range(self.cards):
-            shift = (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
-            choice = key >> shift & int(self.masks[card])
+            choice = key >> self._shift(card) & int(self.masks[card])
             if choice >= len(left):
                 raise ConfigurationError(f"{key:#x} puts card {card} in cell {choice} of {len(left)} free ones")
             places.append(left.pop(choice))

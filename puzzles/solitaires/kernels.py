@@ -8,6 +8,7 @@ do the games differ: in Superpuzz any first card of a suit may go there, in Gap 
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.puzzles.contract import OVERFLOW
 from hakoiri.puzzles.jit import jit, lowest_bit, popcount
 from hakoiri.puzzles.keys.layout import Counts
 
@@ -141,7 +142,7 @@ def expand_fields(
 ) -> int:  # fmt: skip
     """Write the successors of all `keys` into `room`, or `back` their predecessors; how many each has into `counts`.
 
-    Returns their total.
+    Returns their total; `OVERFLOW` if they do not fit.
     """
     place = np.empty(SUITS * columns, dtype=np.uint8)
     free = np.empty(SUITS * columns, dtype=np.uint64)
@@ -155,6 +156,8 @@ def expand_fields(
             count = _list_moves_back(place, blanks, columns, any_ace, moves)
         else:
             count = list_moves(cells, blanks, columns, any_ace, moves)
+        if total + count > len(room):
+            return OVERFLOW
         for number in range(count):
             card, target = int(moves[number, 0]), int(moves[number, 1])
             _write_moved(keys[index], card, target, words, shifts, place, free, room[total])

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
-from hakoiri.puzzles.contract import Expansion
-from hakoiri.puzzles.errors import ConfigurationError, Hint
+from hakoiri.puzzles.contract import OVERFLOW, Expansion
+from hakoiri.puzzles.errors import ConfigurationError, Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.order import equal_rows
 from hakoiri.puzzles.pictures.shapes import BED, CARD, GROUND, Circle, Label, Part, Picture, Rectangle
@@ -59,7 +59,7 @@ class Solitaire(Dealt, Reversible):
         self.most_successors = MOST_MOVES if self.any_ace else SUITS
         self.most_predecessors = SUITS * SUITS * self.suit_size
         self.placing = placing(self.columns)
-        self.layout = self.placing.layout
+        self.layout, self.fields = self.placing.layout, self.placing.fields
         self.deal = None if start is None else self._deal_of(start)
         if start is None:
             self.deal = self.random_deal(USUAL_SEED, 0)
@@ -153,6 +153,8 @@ class Solitaire(Dealt, Reversible):
             words, self.columns, self.any_ace, back, self.placing.words, self.placing.shifts, self.placing.masks,
             room, counts,
         )  # fmt: skip
+        if total == OVERFLOW:
+            raise PuzzleError(f"{self.name}: a configuration has more than {most} successors")
         found = room[:total].astype(self.layout.dtype)
         return Expansion(found if self.layout.words > 1 else found.reshape(-1), counts)
 

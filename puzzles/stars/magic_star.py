@@ -60,7 +60,7 @@ class MagicStar(Placements):
             )
         self.keeps = self.parameters["solutions"] == "keep"
         self._numbering = Numbering(self.star.points)
-        self.layout = self._numbering.layout
+        self.layout, self.fields = self._numbering.layout, self._numbering.fields
         self.most_successors = self.star.points
         self._permutations = self.star.automorphisms()
         self.symmetries, self.automorphisms = 2 * self.star.tips, len(self._permutations)
@@ -81,8 +81,6 @@ class MagicStar(Placements):
     def expand(self, keys: Keys) -> Expansion:
         placings = self._numbering.unpack(keys)
         level = self._level_of(placings)
-        if level == self.levels:
-            return Expansion(self.layout.empty(0), np.zeros(len(keys), dtype=np.uint16))
         found, counts, _ = self._walk(placings, level, level + 1)
         return Expansion(self._numbering.pack(found), counts.astype(np.uint16))
 
@@ -108,6 +106,8 @@ class MagicStar(Placements):
     def _walk(
         self, placings: Placings, level: int, end: int, goals_alone: bool = False, most: int = _ALL
     ) -> tuple[Placings, np.ndarray, int]:
+        if level == self.levels:
+            return placings[:0], np.zeros(len(placings), dtype=np.int64), 0
         if self.strategy == FASTEST:
             return walk_ring(placings, level, end, self._table, most)
         lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]

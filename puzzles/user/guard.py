@@ -80,10 +80,16 @@ class _Guard(Puzzle):
         return Expansion(*expansion)
 
     def is_goal(self, keys: Keys) -> Mask:
-        with self._naming("is_goal", *ints(keys[:1])):
-            found = super().is_goal(keys)
+        return self._masked("is_goal", super().is_goal, keys)
+
+    def are_keys(self, keys: Keys) -> Mask:
+        return self._masked("are_keys", super().are_keys, keys)
+
+    def _masked(self, name: str, method: Callable[[Keys], Mask], keys: Keys) -> Mask:
+        with self._naming(name, *ints(keys[:1])):
+            found = method(keys)
         if not isinstance(found, np.ndarray) or found.dtype != np.bool_ or found.shape != (len(keys),):
-            raise PuzzleError(f"{self._here}: is_goal returned {kind_of(found)}, expected bool of shape ({len(keys)},)")
+            raise PuzzleError(f"{self._here}: {name} returned {kind_of(found)}, expected bool of shape ({len(keys)},)")
         return found
 
     def orbits(self, keys: Keys) -> Orbits | None:

@@ -128,10 +128,20 @@ def test_a_promise_that_a_puzzle_does_not_make_is_not_claimed() -> None:
         render, is_goal, describe_move = Puzzle.render, Puzzle.is_goal, Puzzle.describe_move
         canonical = Puzzle.canonical
         configurations, parse_text = Puzzle.configurations, Puzzle.parse_text
-        symmetry_maps, orbits = Puzzle.symmetry_maps, Puzzle.orbits
+        symmetry_maps, orbits, are_keys = Puzzle.symmetry_maps, Puzzle.orbits, Puzzle.are_keys
 
     assert [each.check for each in verdicts(dial(Dial)) if not each.claimed] == ["symmetry maps"]
-    optional = {"undirected", "texts", "listing", "goals", "mirrors", "orbits", "symmetry maps", "moves in words"}
+    optional = {
+        "undirected",
+        "texts",
+        "listing",
+        "goals",
+        "keys",
+        "mirrors",
+        "orbits",
+        "symmetry maps",
+        "moves in words",
+    }
     assert {each.check for each in verdicts(replace(dial(Bare), goal=None)) if not each.claimed} == optional
 
 

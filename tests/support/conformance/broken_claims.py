@@ -257,6 +257,18 @@ class AimsElsewhere(Dial):
         return np.zeros(len(keys), dtype=np.bool_)
 
 
+@breaks("keys")
+class RefusesAKeyOfItsOwn(Dial):
+    def are_keys(self, keys: Keys) -> Mask:
+        return super().are_keys(keys) & np.array([self.mark_of(key) != 7 for key in ints(keys)], dtype=np.bool_)
+
+
+@breaks("keys")
+class SaysKeysInNumbers(Dial):
+    def are_keys(self, keys: Keys) -> Mask:
+        return super().are_keys(keys).astype(np.uint8)
+
+
 @breaks("goals")
 class SaysGoalsInNumbers(Dial):
     def is_goal(self, keys: Keys) -> Mask:

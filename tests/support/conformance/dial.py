@@ -51,6 +51,9 @@ class Dial(Puzzle):
     def is_goal(self, keys: Keys) -> Mask:
         return np.array([key == self.key_of(self.marks // 2) for key in ints(keys)], dtype=np.bool_)
 
+    def are_keys(self, keys: Keys) -> Mask:
+        return np.array([key % self.stride == 0 for key in ints(keys)], dtype=np.bool_)
+
     def configurations(self) -> Iterator[Keys]:
         for begin in range(0, self.marks, 25):
             yield self.keys([self.key_of(mark) for mark in range(begin, min(begin + 25, self.marks))])
