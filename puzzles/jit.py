@@ -201,8 +201,11 @@ class _Kept(NullCache):
         signature = [_described(type_) for type_ in sig]
         if " at 0x" in str(sig):
             return None  # A function as an argument is named by its address.
+        # With NUMBA_BOUNDSCHECK=1 another is compiled, which checks every index.
+        checks = ["checks"] if numba.config.BOUNDSCHECK else []  # type: ignore[attr-defined]
+        target = *target_context.codegen().magic_tuple(), *checks
         try:
-            digest = digest_of(_FORMAT, fingerprint(self._function), signature, target_context.codegen().magic_tuple())
+            digest = digest_of(_FORMAT, fingerprint(self._function), signature, target)
         except UnknownGlobalError:
             return None
         return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"

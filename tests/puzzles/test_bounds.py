@@ -97,7 +97,8 @@ def test_a_kernel_writes_no_more_successors_than_there_is_room_for(
 
 def run_checked(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *words]
-    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False, env={**os.environ})
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1"}
+    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.mark.slow

@@ -1,19 +1,15 @@
 """Random keys for the kernels of the built-in puzzles, which must read and write within their arrays whatever they get.
 
-``python -m tests.support.checked_kernels COUNT [PUZZLE ...]`` gives each puzzle so many, with every index checked, and
-prints how many keys there were of each and how many its `are_keys` accepted.
+``NUMBA_BOUNDSCHECK=1 python -m tests.support.checked_kernels COUNT [PUZZLE ...]`` gives each puzzle so many, with every
+index checked, and prints how many keys there were of each and how many its `are_keys` accepted.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-# Read when numba is imported. Kernels that check are others, and must not be taken for those that do not.
-os.environ["NUMBA_BOUNDSCHECK"] = "1"
-os.environ["NUMBA_CACHE_DIR"] = f"{os.environ.get('NUMBA_CACHE_DIR', '/tmp/hakoiri-kernels')}-checked"
-
+import numba
 import numpy as np
 
 from hakoiri.puzzles.capabilities import Family, Placements, Reversible
@@ -99,6 +95,7 @@ def try_puzzle(name: str, count: int, seed: int = 1) -> int:
 
 
 def main(count: int, names: list[str]) -> None:
+    assert numba.config.BOUNDSCHECK, "set NUMBA_BOUNDSCHECK=1"  # type: ignore[attr-defined]
     for name in names or sorted({spec.name for spec in specs()}):
         began = time.perf_counter()
         accepted = try_puzzle(name, count)
