@@ -29,6 +29,7 @@ def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: 
         raise StopRun(state.status, state.reason)
     _await_redis(resources, control, observer)
     with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
+        store.are_keys = context.puzzle.are_keys
         layers = [record.size for record in store.layer_records()]
         return layers, *_distances(context, store), store.state.digest
 

@@ -40,7 +40,7 @@ class Derived:
             name: value for name, value in run.manifest.settings.items() if hosted or name not in ("hosts", "copies")
         }
         self._kind, self._plan = kind, plan_for(run) | plan
-        self._spec = spec or PuzzleSpec.from_dict(run.manifest.puzzle)
+        self._spec, self._puzzle = spec or PuzzleSpec.from_dict(run.manifest.puzzle), puzzle
         self.directory = run.directory.parent / name_of_plan(self._spec, puzzle, kind, self._plan)
 
     def make(self, resources: Resources, queued: bool = False, **limits: Any) -> Path:
@@ -57,6 +57,8 @@ class Derived:
     def opened(self) -> Iterator[RunStore | None]:
         """Yield the run, open for reading, or ``None`` if it does not exist yet."""
         with RunStore(self.directory) if (self.directory / DATA_FILE).exists() else nullcontext() as store:
+            if store is not None:
+                store.are_keys = self._puzzle.are_keys
             yield store
 
 
@@ -83,4 +85,5 @@ def open_base(store: RunStore, redis: str | None) -> RunStore:
         base.close()
         run = store.directory.name
         raise MismatchError(f"run {run} belongs to an earlier run called {plan.base}", Hint("delete", run))
+    base.are_keys = store.are_keys
     return base

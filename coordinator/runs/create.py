@@ -127,7 +127,10 @@ def open_job(store: RunStore) -> Job:
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
-    """Build the puzzle of a run from its manifest. `MismatchError` if it differs from the pinned one."""
+    """Build the puzzle of a run from its manifest, which checks the keys of the store from now on.
+
+    Raises `MismatchError` if it differs from the pinned one.
+    """
     manifest = store.manifest
     spec = pinned_spec(manifest)
     try:
@@ -144,6 +147,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
                 f"run {manifest.run} was made with another puzzle: {what} was {pinned}, and is {here} here; "
                 "use the Hakoiri that made it, or start a new run"
             )
+    store.are_keys = puzzle.are_keys
     return puzzle, spec
 
 

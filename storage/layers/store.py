@@ -1,5 +1,6 @@
 """The store of one run: its ledger and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
 
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,8 @@ class RunStore(Ledger):
 
     `database` in some methods is BLOCKS, the layers by depth, or CLOSED, the segments of a directed search by number.
     `elsewhere` returns the blocks of layers that hosts keep; it is called when such a layer is read. Callers that can
-    reach the hosts set it; without it such a layer is an `ElsewhereError`.
+    reach the hosts set it; without it such a layer is an `ElsewhereError`. `are_keys` is that of the run's puzzle, and
+    set by callers that give keys to its kernels. It is asked of layers up to `given`: others were made by this process.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -54,6 +56,8 @@ class RunStore(Ledger):
         self._indexed: set[Depth] = set()
         self._away: dict[Depth, bool] = {}
         self.elsewhere: Callable[[], HostedEntries] | None = None
+        self.are_keys: Callable[[Keys], Mask] | None = None
+        self.given = self.state.depth + 1 if writable else sys.maxsize
 
     def close(self) -> None:
         """Close, and drop everything staged and not committed."""
@@ -100,11 +104,19 @@ class RunStore(Ledger):
         return [_block(*entry) for entry in entries]
 
     def decode(self, block: Block) -> Keys:
-        """Return the keys of a block; `DamagedError` if it is damaged."""
+        """Return the keys of a block; `DamagedError` if it is damaged, or a key is not a configuration."""
         try:
-            return decode(block, self.layout)
+            keys = decode(block, self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
+        return self.checked(keys, f"layer {block.number}") if block.number <= self.given else keys
+
+    def checked(self, keys: Keys, where: str) -> Keys:
+        """Return some keys; `DamagedError`, naming `where` they are, if kernels may not take one (`are_keys`)."""
+        if self.are_keys is not None and not (right := self.are_keys(keys)).all():
+            wrong, puzzle = key_at(keys, int(right.argmin())), self.manifest.puzzle.get("name")
+            raise self._damaged(f"{where} has {wrong:#x}, which is not a configuration of {puzzle}")
+        return keys
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
         """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them."""

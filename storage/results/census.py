@@ -133,7 +133,7 @@ def read_pairs(store: RunStore, component: int) -> Keys:
     payload = unseal(
         _there(store, store.read(PAIRS, name), f"pairs {component}"), f"pairs of component {component}", name
     )
-    flat = store.layout.from_big_endian(payload)
+    flat = store.checked(store.layout.from_big_endian(payload), f"the list of pairs of component {component}")
     return flat.reshape(-1, 2, *flat.shape[1:])
 
 
