@@ -75,6 +75,11 @@ class Spill:
         self._unsynced: set[str] = set()
 
     @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self._run.name
+
+    @property
     def stored_bytes(self) -> int:
         return sum(self.files.lengths.values())
 
@@ -186,5 +191,4 @@ class Spill:
             return block
 
     def _broken(self, number: int) -> DamagedError:
-        run = self._run.name
-        return DamagedError(f"spill file {self._depth}-{number} of run {run} is damaged", Hint("repair", run))
+        return DamagedError(f"spill file {self._depth}-{number} of run {self.run} is damaged", Hint("repair", self.run))

@@ -109,7 +109,8 @@ class RunStore(Ledger):
             keys = decode(block, self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
-        return self.checked(keys, f"layer {block.number}") if block.number <= self.given else keys
+        is_given = block.number <= self.given or self._away.get(block.number)
+        return self.checked(keys, f"layer {block.number}") if is_given else keys
 
     def checked(self, keys: Keys, where: str) -> Keys:
         """Return some keys; `DamagedError`, naming `where` they are, if kernels may not take one (`are_keys`)."""

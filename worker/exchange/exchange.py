@@ -43,6 +43,7 @@ class Exchange:
 
     Attributes: `bounds`, the keys low <= key < high of each range; `bitmaps`, one for each range with dense keys;
     `whole`, in their place, bitmaps of the whole key range. `held_bytes` is the size of the arrays in memory.
+    `by_others` is true once others have found some of the keys, or an earlier session; `run` is the name of the run.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Exchange:
         self._coded_bytes, self._lock = 0, Lock()
         self.bitmaps: list[Bitmap | None] = [None] * partition.ranges
         self.whole: list[Bitmap] = []
-        self.held_bytes = 0
+        self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes), spill.run
 
     def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int, spare: Sequence[Words] = ()) -> bool:
         """Use bitmaps where about `expected` keys, distributed like a sorted sample, are dense.

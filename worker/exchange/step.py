@@ -123,6 +123,7 @@ class RangeStep:
 
     def put(self, number: int, coded: Coded) -> None:
         """Add blocks that a worker has found for a range. Thread-safe."""
+        self._exchange.by_others = True
         self._exchange.put(number, coded)
 
     def _frontiers(self, is_due: Callable[[], bool]) -> Iterator[RangeSource]:
@@ -211,9 +212,8 @@ class RangeStep:
         exchange = self._exchange
 
         def work(found: RangeInput, low: Key, high: Key, keep: bool) -> MergeInput:
-            return MergeInput(
-                found, between(self._known, low, high), keep, within.between(low, high) if within else None
-            )
+            among, run = within.between(low, high) if within else None, exchange.run if exchange.by_others else ""
+            return MergeInput(found, between(self._known, low, high), keep, among, run)
 
         for number in range(first, len(exchange.bounds)):
             if number in exchange.away:

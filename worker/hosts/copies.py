@@ -69,11 +69,12 @@ class OwnRanges:
 class Copies(RunStore):
     """The blocks of other hosts' ranges in the directory of a part; it has no layers. Any thread may `take_in`."""
 
-    def __init__(self, part: Path, manifest: Manifest, most_staged: int) -> None:
-        directory = part / COPIES_FOLDER
+    def __init__(self, own: RunStore, most_staged: int) -> None:
+        directory = own.directory / COPIES_FOLDER
         if not directory.exists():
-            begin_part(directory, manifest)
+            begin_part(directory, own.manifest)
         super().__init__(directory, writable=True)
+        self.are_keys, self.given = own.are_keys, own.given
         self._most_staged, self._lock = most_staged, threading.Lock()
 
     def take_in(self, depth: Depth, coded: Coded) -> None:

@@ -4,6 +4,7 @@ The store has the format of any run's (`docs/reference/file-formats.md`), with t
 layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
 """
 
+import sys
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -54,9 +55,11 @@ class RunPart:
             self.store = opened.enter_context(RunStore(directory, writable=True))
             if self.store.layout != puzzle.layout:
                 raise TaskError("the manifest and the puzzle of the run have different key layouts")
+            # What it keeps comes from others.
+            self.store.are_keys, self.store.given = puzzle.are_keys, sys.maxsize
             self._copies: Copies | None = None
             if (directory / COPIES_FOLDER).exists():
-                self._copies = opened.enter_context(Copies(directory, self.store.manifest, self._shares.staged_bytes))
+                self._copies = opened.enter_context(Copies(self.store, self._shares.staged_bytes))
             self._resources = opened.pop_all()
         self._layers = PartLayers(self.store, puzzle, threads, self._shares)
         self._step: HostStep | None = None
@@ -71,8 +74,9 @@ class RunPart:
 
     def take(self, request: HostRequest, layers: list[Keys]) -> list[Array]:
         """Keep own keys, and copies, of the layers before `request.depth`, nearest last, in place of all there is."""
-        if not all(self.store.layout.holds(keys) and is_increasing(keys) for keys in layers):
-            raise PayloadError("a request is not readable: the keys of its layers do not increase")
+        right = self.puzzle.are_keys
+        if not all(self.store.layout.holds(keys) and is_increasing(keys) and right(keys).all() for keys in layers):
+            raise PayloadError("a request is not readable: the keys of its layers are not increasing configurations")
         self._drop_from(0)
         if self._copies is not None:
             self._copies.erase(BLOCKS)
@@ -217,8 +221,7 @@ class RunPart:
     def copies(self) -> Copies:
         """The copies of ranges of other hosts; their store is made when it is first needed."""
         if self._copies is None:
-            copies = Copies(self.store.directory, self.store.manifest, self._shares.staged_bytes)
-            self._copies = self._resources.enter_context(copies)
+            self._copies = self._resources.enter_context(Copies(self.store, self._shares.staged_bytes))
         return self._copies
 
     def _require_ranges(self, request: HostRequest) -> None:

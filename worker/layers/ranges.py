@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.contract import Expansion, Puzzle
-from hakoiri.puzzles.keys.layout import Keys, Layout, ints, layout_of
+from hakoiri.puzzles.errors import Hint
+from hakoiri.puzzles.keys.layout import Keys, Layout, ints, key_at, layout_of
 from hakoiri.puzzles.keys.order import difference, lower_bounds
+from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
@@ -243,13 +245,15 @@ class RangeInput(NamedTuple):
 class MergeInput(NamedTuple):
     """The keys found for a range, sorted batches of known keys to subtract, and whether to keep the result.
 
-    If `within` is given, intersect with these sorted batches.
+    If `within` is given, intersect with these sorted batches. If `run` is given, the name of the run, others have found
+    some of the keys, so all are checked.
     """
 
     found: RangeInput
     known: Iterable[Keys]
     keep: bool
     within: Iterable[Keys] | None = None
+    run: str = ""
 
 
 class MergedRange(NamedTuple):
@@ -266,6 +270,9 @@ def merge_range(puzzle: Puzzle, depth: Depth, work: MergeInput) -> MergedRange:
     total, parts, kept = np.zeros(4, dtype=np.uint64), list[Coded](), puzzle.layout.empty(0)
     for batch in _new_keys(work.found, work.known, puzzle.layout, whole):
         keys = batch if work.within is None or not len(batch) else difference(batch, merge([batch], work.within))
+        if work.run and not (right := puzzle.are_keys(keys)).all():
+            wrong = f"{key_at(keys, int(right.argmin())):#x}, which is not a configuration of {puzzle.name}"
+            raise DamagedError(f"run {work.run}: layer {depth} would have {wrong}", Hint("repair", work.run))
         if len(keys):
             goals = int(np.count_nonzero(puzzle.is_goal(keys)))
             total += np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
