@@ -17,6 +17,7 @@ from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
 from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.deals import hunting, solving, starts
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs import designing, family
@@ -28,7 +29,7 @@ from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
 from hakoiri.worker.layers.bloom import may_hold
 from hakoiri.worker.layers.deriving import derive
 from hakoiri.worker.layers.kernels import simple_edges
-from hakoiri.worker.layers.partition import scatter
+from hakoiri.worker.layers.partition import scatter, table_of
 from hakoiri.worker.layers.ranges import expand_chunk
 from hakoiri.worker.nakuron import tilting
 from hakoiri.worker.plays import moving
@@ -48,16 +49,17 @@ def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def filter_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table of a partition] -> [the goals among them by key range, the end of each range]."""
+    """[keys], shared [the cuts of a partition] -> [the goals among them by key range, the end of each range]."""
     (keys,) = chunk
-    (table,) = shared
-    return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table)
+    (cuts,) = shared
+    return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table_of(cuts))
 
 
 def filter_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table, increasing targets] -> those with a successor in the targets, as in `filter_goals`."""
+    """[keys], shared [the cuts, increasing targets] -> those with a successor in the targets, as in `filter_goals`."""
     (keys,) = chunk
-    table, targets = shared
+    cuts, targets = shared
+    table = table_of(cuts)
     if not len(keys):
         return scatter(keys, table)
     successors, counts = puzzle.expand(keys)
@@ -67,13 +69,13 @@ def filter_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def filter_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table, a filter] -> their predecessors that pass it, as in `filter_goals`."""
+    """[keys], shared [the cuts, a filter] -> their predecessors that pass it, as in `filter_goals`."""
     if not isinstance(puzzle, Reversible):
         raise TaskError(f"{puzzle.name} has no backward moves")
     (keys,) = chunk
-    table, words = shared
+    cuts, words = shared
     before = puzzle.unmove(keys).successors
-    return scatter(before[may_hold(words, before)], table)
+    return scatter(before[may_hold(words, before)], table_of(cuts))
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -217,6 +219,15 @@ TASKS: dict[str, Task] = {
     "start": start,
     "subtrees": subtrees,
 }
+
+
+def checked(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """Return the result of a task with arrays that others have made; `TaskError` for arrays that it does not take."""
+    sizes = Sizes()
+    wrong = wrong_array(name, "shared", puzzle, shared, sizes) or wrong_array(name, "chunk", puzzle, chunk, sizes)
+    if wrong:
+        raise TaskError(wrong)
+    return TASKS[name](puzzle, chunk, shared)
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:

@@ -166,6 +166,8 @@ def load_unmove_kernels(puzzle: Puzzle) -> None:
     """Load the kernels for moves backwards, if a directed puzzle supports them."""
     if isinstance(puzzle, Reversible):
         keys = puzzle.keys([puzzle.start])
+        puzzle.are_keys(keys)
+        is_increasing(keys)
         scatter(keys, partition_by(keys, 1).table)
         words = empty_filter(1, 8)
         add(words, keys)
@@ -252,6 +254,7 @@ _LOADERS: dict[str, Loader] = {
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
     """Return the expansion of `keys`; empty for a puzzle that fails, because the search reports that in more detail."""
     try:
+        puzzle.are_keys(keys)
         expansion = puzzle.expand(keys)
         check_expansion(puzzle, keys, expansion)
     except Exception:

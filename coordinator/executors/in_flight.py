@@ -14,6 +14,7 @@ from redis.client import Pipeline
 
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Observer
+from hakoiri.worker.arguments import Sizes
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.messages import Event, TaskRequest
@@ -44,6 +45,8 @@ class Chunk:
     losses: int = 0
     #: The bytes of its result.
     received: int = 0
+    #: The lengths of its arrays (`worker.arguments`).
+    sizes: Sizes = field(default_factory=dict)
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
 

@@ -24,6 +24,7 @@ from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.arguments import Part, Sizes, wrong_array
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
@@ -60,7 +61,7 @@ class RemoteExecutor:
         self._events = event_key(self._request.session)
         self._redis_retry = RedisRetry(url, connection, control, observer, tuning.patience, self._send_again)
         self._shared = Shared(connection, self._request.session, tuning.keep)
-        self._stage, self._scarce = 0, False
+        self._stage, self._scarce, self._shared_sizes = 0, False, Sizes()
         self._in_flight = InFlight(connection, "", self._stage, self._request, self._shared)
         self.work_log = WorkLog()
         self._workers = WorkerPool(observer, self.work_log)
@@ -92,6 +93,7 @@ class RemoteExecutor:
         with redis_errors(self._url):
             self._redis_retry.call(lambda: self._shared.become(shared))
             self._in_flight = InFlight(self._redis, task, self._stage, self._request, self._shared)
+            self._shared_sizes = self._sizes_of("shared", shared, Sizes())
             while True:
                 results: list[_Landed] = []
                 try:
@@ -121,9 +123,17 @@ class RemoteExecutor:
     def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
         while self._has_room() and (following := next(numbered, None)) is not None:
             chunk = self._in_flight.add(*following, self._tuning.deadline)
+            chunk.sizes = self._sizes_of("chunk", following[1], self._shared_sizes)
             if not self._workers.is_away or self._workers.has_newcomer:
                 self._workers.has_newcomer = False
                 self._in_flight.send(chunk)
+
+    def _sizes_of(self, part: Part, arrays: Arrays, known: Sizes) -> Sizes:
+        """The `known` sizes and those of some arrays; `TaskError` for arrays that no worker would take."""
+        sizes = dict(known)
+        if wrong := wrong_array(self._in_flight.task, part, self._puzzle, arrays, sizes):
+            raise TaskError(wrong)
+        return sizes
 
     def _has_room(self) -> bool:
         living = len(self._workers.living)
@@ -166,10 +176,14 @@ class RemoteExecutor:
             result = None
         if result is None or event.worker in self.work_log.untrusted:
             self._in_flight.send(chunk)
-        elif self._audit.picks():
+        elif self._audit.picks() or self._is_malformed(chunk, result):
             yield self._land(chunk, self._audited(chunk, event.worker, result))
         else:
             yield self._land(chunk, self._counted(chunk, event.worker, result))
+
+    def _is_malformed(self, chunk: Chunk, result: list[Array]) -> bool:
+        """Return whether a result cannot be right: kernels must not get it."""
+        return bool(wrong_array(self._in_flight.task, "result", self._puzzle, result, dict(chunk.sizes)))
 
     def _counted(self, chunk: Chunk, worker: str, result: list[Array]) -> list[Array]:
         """The result of a worker, which counts from now on."""

@@ -21,7 +21,6 @@ from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import merge, split
-from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array
 
 #: Configurations of a level expanded at a time.
@@ -73,9 +72,8 @@ def _levels(
 def _leading(context: ComputeContext, store: RunStore, depth: Depth, level: Keys) -> list[Keys]:
     """Return the keys of layer `depth` that lead to `level`, in parts; expands the whole layer."""
     layer = StoredLayer(store, depth, store.layer_record(depth).size)
-    table = partition_by(context.puzzle.keys([0]), 1).table
     chunks = layer.chunks(0, context.shares.chunk_size(layer.size, context.puzzle.most_successors))
-    found = context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [table, level])
+    found = context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [context.puzzle.keys([]), level])
     return [keys for _, (keys, _) in found]
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.scored import Arena, Scored
+from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.plays.met import SeenBoards, Words
 from hakoiri.worker.plays.moving import Moved
 from hakoiri.worker.tasks import Arrays, do_task
@@ -245,10 +246,16 @@ class Beam:
 
     def go_on_from(self, arrays: dict[str, Array]) -> None:
         """Restore the state of `arrays`; ``KeyError`` or ``ValueError`` if they are not those of a beam."""
+        frontier, sizes = Frontier(*(arrays[name] for name in Frontier._fields)), Sizes()
+        wrong_array("move", "shared", self._puzzle, self._arena.shared, sizes)
+        if wrong := wrong_array("move", "result", self._puzzle, frontier[:4], sizes):
+            raise ValueError(wrong)
+        if arrays["met"].shape != arrays["digests_met"].shape or len({*map(len, frontier)}) > 1:
+            raise ValueError("its arrays have different lengths")
         self.points, self.tried, self._idle = arrays["figures"].tolist()
         self.sequence = arrays["sequence"].tolist()
         self._met.take_over(arrays["digests_met"], arrays["met"])
-        self.frontier = Frontier(*(arrays[name] for name in Frontier._fields))
+        self.frontier = frontier
         self.trail = Trail.of(arrays)
 
 

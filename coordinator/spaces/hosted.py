@@ -216,9 +216,8 @@ class HostedSpace:
         """Unite the roots of all hosts."""
         owners, counts = self._keepers.range_map.owners, [len(each.sizes) for each in edges]
         firsts = np.array([owners.index(place) * self._slabs * SLAB for place in range(len(edges))])
-        union = TreeUnion(
-            TreeNumbers(counts, firsts.tolist()), self._store.directory, self._session.context.shares.free // 2
-        )
+        numbers = TreeNumbers(self._store.directory.name, counts, firsts.tolist())
+        union = TreeUnion(numbers, self._store.directory, self._session.context.shares.free // 2)
         for place, each in enumerate(edges):
             own, others = each.pairs >> 32, each.pairs & LOW
             there = np.searchsorted(firsts, others, "right") - 1

@@ -59,7 +59,7 @@ class Farm:
     ) -> None:
         self._context, self._size, self._nothing = context, size, partition.layout.empty(0)
         plan = chunk_plan(depth, sample.successors, int(size * sample.branching))
-        self._shared = [partition.layout.pack(partition.cuts), plan]
+        self._shared = [partition.cut_keys, plan]
         self._threads = 0 if context.budget.farm_from is not None else context.threads
 
     def expand(

@@ -26,7 +26,6 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
 #: Keys put into a Bloom filter at a time.
@@ -109,8 +108,7 @@ class FilterStep(LayerStep):
         return False
 
     def _successors(self, keys: Keys) -> Keys:
-        table = partition_by(self._layout.pack([0]), 1).table
-        passed, _ = do_task(self._filter.task, self._puzzle, [keys], [table, *self._targets(0)])
+        passed, _ = do_task(self._filter.task, self._puzzle, [keys], [self._layout.empty(0), *self._targets(0)])
         return passed
 
     _inspected = _successors
@@ -143,7 +141,7 @@ class FilterStep(LayerStep):
                 given.append(_Piece(self._layout, batches, unwanted))
                 yield given[-1]
 
-        context, shared = self._context, [self._partition.table, *self._targets(part)]
+        context, shared = self._context, [self._partition.cut_keys, *self._targets(part)]
         if self._sent:
             results = context.executor.map(self._filter.task, ([piece.keys()] for piece in keys()), shared)
         else:

@@ -1,6 +1,6 @@
 """Beams: exhaustive when wide, the same however they are cut up, within their memory, and going on where they were."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
@@ -76,6 +76,26 @@ def test_a_beam_goes_on_from_its_arrays() -> None:
             resumed.step(20)
         assert (whole.points, whole.sequence, whole.tried) == (resumed.points, resumed.sequence, resumed.tried)
         assert np.array_equal(whole.frontier.boards, resumed.frontier.boards)
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("boards", lambda array: array[:, :, :5]),
+        ("boards", lambda array: array.astype(np.int64)),
+        ("digests", lambda array: array[:, :1]),
+        ("takes", lambda array: array[:-1]),
+        ("points", lambda array: array[:-1]),
+        ("met", lambda array: array[:-1]),
+    ],
+)
+def test_a_beam_does_not_go_on_from_arrays_of_another_form(name: str, harm: Callable[[np.ndarray], np.ndarray]) -> None:
+    """They come out of a run, and kernels look up one in another."""
+    with beam_on(BOARD) as whole, beam_on(BOARD) as resumed:
+        whole.step(20)
+        arrays = whole.arrays()
+        with pytest.raises(ValueError, match=r"array \d of the result of task move is not|different lengths"):
+            resumed.go_on_from(arrays | {name: harm(arrays[name])})
 
 
 def test_a_trail_forgets_only_what_led_nowhere() -> None:

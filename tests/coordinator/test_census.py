@@ -125,6 +125,19 @@ def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], t
     assert (report.ok, report.faults) == (True, [])
 
 
+def test_labels_of_no_tree_are_refused(tmp_path: Path) -> None:
+    """They come out of a run, and are indices for the kernel that unites trees."""
+    numbers = tree_union.TreeNumbers("given", [2, 3], [0, 65_536])
+    assert numbers.within(1, np.array([65_536, 65_538], dtype=np.uint32)).tolist() == [0, 2]
+    assert numbers.among_all(np.array([1, 65_538])).tolist() == [1, 4]
+    for wrong in ([65_539], [65_535], [0], [2**32 - 1]):
+        with pytest.raises(DamagedError, match="run given: its labels name a part of a component"):
+            numbers.within(1, np.array(wrong, dtype=np.uint32))
+    for wrong in ([-1], [65_539], [2**32 - 1]):
+        with pytest.raises(DamagedError, match="run given: its labels name a part of a component"):
+            numbers.among_all(np.array(wrong))
+
+
 def test_trees_that_do_not_fit_in_memory_are_united_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[int]()
     before_call(monkeypatch, tree_union, "file_array", lambda run, dtype, count: made.append(count))

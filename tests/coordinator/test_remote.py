@@ -78,7 +78,7 @@ def test_nothing_is_done_here_while_there_are_workers_or_where_nothing_is_left(i
 
 def test_a_chunk_that_is_done_here_is_done_as_a_worker_does_it() -> None:
     puzzle = PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}).build()
-    keys, cuts = puzzle.keys([0, 5, 9]), partition_by(puzzle.keys([0, 26]), 2).table
+    keys, cuts = puzzle.keys([0, 5, 9]), partition_by(puzzle.keys([0, 26]), 2).cut_keys
     flight = SimpleNamespace(task="goals")
     executor = executor_of(_puzzle=puzzle, _in_flight=flight, _shared=SimpleNamespace(arrays=[cuts]))
     chunk = replace(chunk_of(0), payload=pack_arrays([keys]))

@@ -1,16 +1,25 @@
 """Runs and chunks of others, with keys that are not configurations: refused in one line, never a signal."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hakoiri.coordinator.executors import remote
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, LAYERS, number_key
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.transport.connection import connect
 from tests.support.commands import START_OF_248, Hakoiri
+from tests.support.servers import Workers
 
 #: Small runs of the puzzles whose kernels look up parts of a key in tables.
 RUNS = {
@@ -66,3 +75,36 @@ def test_a_run_with_wrong_keys_is_not_resumed(name: str, hakoiri: Hakoiri) -> No
     assert refused.code == 1, refused
     assert f", which is not a configuration of {name}" in refused.error
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
+
+
+CUBE = PuzzleSpec("cube2")
+FAR = np.full(50, 2**31 - 1, dtype=np.int32)
+EDGE: list[Any] = [np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32)]
+ONE = np.zeros(1, dtype=np.int32)
+CHUNKS: list[tuple[str, Arrays, Arrays]] = [
+    ("neighbours", [], [wrong_keys(CUBE.build().layout, 500, seed=1)]),
+    ("derive", [], [wrong_keys(CUBE.build().layout, 500, seed=2)]),
+    ("goals", [np.array([0, 0, 1 << 40, 0, 0, 0], dtype=np.int64)], [CUBE.build().keys([0, 1])]),
+    ("searches", [EDGE[0], FAR[:2]], [ONE]),
+    ("searches", [np.array([0, 1 << 50, 1 << 51], dtype=np.int64), EDGE[1]], [ONE]),
+    ("searches", EDGE, [FAR]),
+    ("look", EDGE, [FAR, np.zeros(1, dtype=np.uint8), np.array([2])]),
+    ("diameters", [], [*EDGE, np.array([0, 1 << 40])]),
+]
+
+
+@pytest.mark.parametrize(("task", "shared", "chunk"), CHUNKS, ids=[each[0] for each in CHUNKS])
+def test_a_worker_refuses_a_forged_chunk_and_lives_on(
+    task: str, shared: Arrays, chunk: Arrays, farm: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator is one that does not look at what it sends."""
+    puzzle, before = CUBE.build(), farm.pids()
+    monkeypatch.setattr(remote, "wrong_array", lambda *_: "")
+    executor = remote.RemoteExecutor(
+        farm.url, connect(farm.url), puzzle, CUBE, Control(), SilentObserver(), 1 << 28
+    )  # fmt: skip
+    with closing(executor):
+        with pytest.raises(TaskError, match=rf"task {task} failed on worker .*: array \d of the (shared|chunk) "):
+            list(executor.map(task, [chunk], shared))
+        assert len(list(executor.map("neighbours", [[puzzle.keys([0])]]))) == 1
+    assert farm.pids() == before

@@ -81,6 +81,23 @@ def lying(work):
 
 tasks.TASKS.update({name: lying(work) for name, work in tasks.TASKS.items()})
 """
+#: A worker that finds a key that is not a configuration, in each chunk.
+INVENTING = """
+import numpy as np
+from hakoiri.worker import tasks
+from hakoiri.worker.layers import ranges
+from hakoiri.worker.transport import rq_worker
+
+rq_worker.differing_parts = lambda mine, asked: []
+honest, code_keys = tasks.neighbours, ranges.code_keys
+
+def neighbours(*given):
+    keys, counts = honest(*given)
+    return [np.where(np.arange(len(keys)), keys, keys.dtype.type({wrong})), counts]
+
+tasks.TASKS["neighbours"] = neighbours
+ranges.code_keys = lambda depth, keys: code_keys(depth, np.append(keys[keys < {wrong}], keys.dtype.type({wrong})))
+"""
 PANCAKES = ("pancakes", "-o", "n=8")
 HOSTED = ("--farm", "1", "--hosts", "all")
 #: Nothing is measured, so it is over soon.
@@ -171,6 +188,31 @@ def test_an_audited_worker_that_lies_about_a_frontier_is_left_out(
         ended = hakoiri("run", *puzzle, *farmed)
     assert ended.json["digest"] == digest
     assert hakoiri("status", "last", "--json").json["work_log"]["audit"]["untrusted"] == [liar]
+
+
+def test_a_key_that_a_worker_invents_in_a_frontier_ends_the_run_in_one_line(
+    hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    with other_worker(redis_server, INVENTING.format(wrong=2**32 - 1)):
+        ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, "--farm", "always", check=False)
+    run = hakoiri("status", "last", "--json").json["run"]
+    assert ended.code == 1
+    assert f"run {run}: layer 1 would have 0xffffffff, which is not a configuration of pancakes" in ended.error
+    assert f"hakoiri resume {run} --repair" in ended.error
+    assert hakoiri("resume", run, "--repair", "--json").json["configurations"] == 40_320
+
+
+def test_a_worker_whose_results_hold_keys_of_nothing_is_left_out(redis_server: RedisServer) -> None:
+    """Also by a run that audits none: kernels must not get them."""
+    spec, notes = PuzzleSpec("pancakes", {"n": "8"}), Notes()
+    puzzle = spec.build()
+    chunk = [np.arange(300, dtype=puzzle.layout.dtype)]
+    with other_worker(redis_server, INVENTING.format(wrong=2**32 - 1)) as liar:
+        executor = RemoteExecutor(redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28)
+        with closing(executor):
+            ((_, found),) = executor.map("neighbours", [chunk])
+    assert all(np.array_equal(*pair) for pair in zip(found, TASKS["neighbours"](puzzle, chunk, ()), strict=True))
+    assert any(f"worker {liar} is excluded" in text for text in notes.texts)
 
 
 def test_hidden_moves_are_missed_where_moves_can_be_taken_back(

@@ -167,7 +167,7 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         assert lives[-1] > 0, "gone"
         return len(lives) > 1 and lives[-1] > lives[-2]
 
-    with working(redis_server, [[keys[:1]]], "pairs", [keys[:3]], Tuning(keep=5)):
+    with working(redis_server, [[keys[:1]]], "goals", [keys[:3]], Tuning(keep=5)):
         (key,) = redis_server.client.scan_iter(kind)
         wait_until(renewed)
 
@@ -339,9 +339,9 @@ def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer
             control.interrupt("enough")
             while drawn < 60:
                 drawn += 1
-                yield [np.zeros(size, dtype=np.uint8)]
+                yield [Klotski().keys([0]), np.zeros(size, dtype=np.uint8)]
 
         assert context.executor.workers == 20
         with pytest.raises(StopRun):
-            list(context.executor.map("neighbours", chunks()))
+            list(context.executor.map("solve", chunks()))
     assert drawn == 16

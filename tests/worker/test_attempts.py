@@ -14,7 +14,6 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.deals import hunting, solving
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.graphs import family
-from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.plays import moving
 from hakoiri.worker.program import program_of
 from hakoiri.worker.transport import rq_worker
@@ -101,7 +100,7 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     spec, plain = PuzzleSpec("klotski"), PlainRedis()
     connection = cast(redis.Redis, plain)
     puzzle, shared = spec.build(), Shared(connection, harm, 9)
-    shared.become([partition_by(puzzle.keys([0]), 1).table, puzzle.keys([puzzle.start])])
+    shared.become([puzzle.keys([]), puzzle.keys([puzzle.start])])
     shared.send()
     broken = [*plain.held][-1]
     value = plain.held[broken]

@@ -6,6 +6,7 @@ from itertools import islice
 import pytest
 
 from hakoiri.puzzles.capabilities import Dealt, SearchOrder, Until
+from hakoiri.puzzles.errors import ConfigurationError
 from hakoiri.puzzles.solitaires.cards import random_deal
 from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
@@ -176,8 +177,11 @@ def test_requests_and_answers_as_arrays() -> None:
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     start = puzzle.start
     assert read_request(puzzle, request(puzzle, start, "dfs", "both", 99)) == (puzzle, start, "dfs", "both", 99)
-    larger, *rest = read_request(puzzle, request(puzzle.sized(7), 5, "bfs", "goal", 9))
-    assert (larger.size, rest) == (7, [5, "bfs", "goal", 9])
+    seven = puzzle.sized(7)
+    larger, *rest = read_request(puzzle, request(seven, seven.start, "bfs", "goal", 9))
+    assert (larger.size, rest) == (7, [seven.start, "bfs", "goal", 9])
+    with pytest.raises(ConfigurationError, match="puts card 0 in cell 31 of 28 free ones"):
+        read_request(puzzle, request(seven, seven.layout.greatest, "bfs", "goal", 9))
     for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
         found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]
         back = answered(answer(found))

@@ -160,7 +160,9 @@ def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder,
     """Return the arguments of `solve` from a `request`, the puzzle in the requested size."""
     start, rest = chunk
     size, order, until, cap = unpacked(rest, tuple[int, SearchOrder, Until, int])
-    return _sized(puzzle, size), key_at(start, 0), order, until, cap
+    game, key = _sized(puzzle, size), key_at(start, 0)
+    game.check_key(key)
+    return game, key, order, until, cap
 
 
 @lru_cache(maxsize=16)

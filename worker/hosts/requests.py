@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 import msgpack
@@ -15,7 +15,7 @@ from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.storage.layers.digest import DIGEST, Digest
 from hakoiri.storage.ledger.records import MOST_UNTYPED, Count, Real, read_msgpack
 from hakoiri.worker.errors import PayloadError, TaskError
-from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.layers.partition import Partition, read_partition
 from hakoiri.worker.tasks import Array, Arrays
 
 _Told = TypeVar("_Told")
@@ -82,7 +82,7 @@ class HostRequest:
     @cached_property
     def cuts(self) -> Partition:
         """The ranges; `PayloadError` for bytes that cut no keys."""
-        return _unpacked(self.partition, self.manifest["layout"])
+        return read_partition(self.partition, LAYOUTS[self.manifest["layout"]])
 
     @cached_property
     def mine(self) -> frozenset[int]:
@@ -231,12 +231,6 @@ class HostMerged:
     def __post_init__(self) -> None:
         if self.sizes and sum(self.sizes) != self.size:
             raise ValueError("its ranges do not match its part of the layer")
-
-
-@lru_cache(maxsize=4)
-def _unpacked(packed: bytes, layout: str) -> Partition:
-    """Return the partition of a run, which all its requests share and which takes a while to unpack."""
-    return Partition.unpack(packed, LAYOUTS[layout])
 
 
 def as_array(fields: dict[str, Any]) -> Array:

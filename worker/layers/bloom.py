@@ -57,6 +57,7 @@ def empty_filter(keys: int, most_bytes: int) -> Words:
 
 def may_hold(words: Words, keys: Keys) -> Mask:
     """Return a mask that is false only for keys that are not in the filter."""
-    found = np.empty(len(keys), dtype=np.bool_)
-    _look_up(words, keys, found)
+    found = np.zeros(len(keys), dtype=np.bool_)
+    if len(words):
+        _look_up(words, keys, found)
     return found

@@ -6,7 +6,7 @@ else the cuts in the cell are searched.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -60,9 +60,14 @@ class Partition:
         return np.concatenate([[base, shift, len(self.cuts)], before, [len(self.cuts)], words])
 
     @property
+    def cut_keys(self) -> Keys:
+        """The cuts as a batch, from which `table_of` makes the table again."""
+        return self.layout.pack(self.cuts)
+
+    @property
     def packed(self) -> bytes:
         """As it is stored and sent: the cuts, most significant byte first."""
-        return self.layout.big_endian(self.layout.pack(self.cuts))
+        return self.layout.big_endian(self.cut_keys)
 
     @classmethod
     def unpack(cls, packed: bytes, layout: Layout) -> "Partition":
@@ -74,6 +79,18 @@ class Partition:
         if cuts and (cuts[0] == 0 or not is_increasing(layout.pack(cuts))):
             raise PayloadError("ranges are not readable: their bounds do not increase")
         return cls(layout, cuts)
+
+
+@lru_cache(maxsize=4)
+def read_partition(packed: bytes, layout: Layout) -> Partition:
+    """Return `Partition.unpack`: the ranges of many requests are the same, and take a while to unpack."""
+    return Partition.unpack(packed, layout)
+
+
+def table_of(cuts: Keys) -> NDArray[np.int64]:
+    """Return the table of the partition with these cuts."""
+    layout = layout_of(cuts)
+    return read_partition(layout.big_endian(cuts), layout).table
 
 
 def partition_by(sample: Keys, ranges: int) -> Partition:

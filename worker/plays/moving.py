@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.scored import Scored
-from hakoiri.worker.errors import refusing
+from hakoiri.worker.errors import TaskError, refusing
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -47,6 +47,8 @@ def move(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
     """
     boards, *chosen = chunk
     keys = boards.astype(puzzle.layout.dtype).reshape(-1, *([puzzle.layout.words] if puzzle.layout.words > 1 else []))
+    if not puzzle.are_keys(keys).all():
+        raise TaskError(f"the boards of a chunk are not configurations of {puzzle.name}")
     if chosen:
         parents, moves = chosen
         found = puzzle.scored(keys)

@@ -107,7 +107,8 @@ class Joining:
     @property
     def numbers(self) -> TreeNumbers:
         """The trees of the own ranges."""
-        return TreeNumbers(self.done.trees, list(map(self._ranges.first_place, self._ranges.numbers)))
+        firsts = list(map(self._ranges.first_place, self._ranges.numbers))
+        return TreeNumbers(self.spill.run, self.done.trees, firsts)
 
     # Growing
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.puzzles.errors import Hint
+from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.scratch import file_array
 from hakoiri.storage.results.census import Labels
 from hakoiri.worker.graphs.forests import add_to_roots, find_roots, unite
@@ -24,24 +26,29 @@ LOW = (1 << 32) - 1
 class TreeNumbers:
     """The trees of ranges, of which `trees` has how many there are in each: numbered from the place in `firsts` on.
 
-    Attributes: `count`, of all trees; `offsets`, how many there are in the ranges before each.
+    Attributes: `count`, of all trees; `offsets`, how many there are in the ranges before each. Both methods raise
+    `DamagedError` for labels of a run, or of others, that are no tree's.
     """
 
-    def __init__(self, trees: Sequence[int], firsts: Sequence[int]) -> None:
-        self._firsts = np.array(firsts)
+    def __init__(self, run: str, trees: Sequence[int], firsts: Sequence[int]) -> None:
+        self._run, self._trees, self._firsts = run, trees, np.array(firsts)
         ends: NDArray[np.int64] = np.cumsum(trees)
         self.count, self.offsets = int(ends[-1]), ends - np.array(trees)
 
     def within(self, number: int, labels: Labels) -> NDArray[np.int64]:
         """Return the trees of a range, numbered from 0 on."""
-        found: NDArray[np.int64] = labels - self._firsts[number]
-        return found
+        return self._checked(labels - self._firsts[number], self._trees[number])
 
     def among_all(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the trees of any ranges, numbered from 0 on among all."""
         ranges = np.searchsorted(self._firsts, labels, "right") - 1
-        found: NDArray[np.int64] = labels - (self._firsts - self.offsets)[ranges]
-        return found
+        return self._checked(labels - (self._firsts - self.offsets)[ranges], self.count)
+
+    def _checked(self, numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        if len(numbers) and not (int(numbers.min()) >= 0 and int(numbers.max()) < count):
+            text = f"run {self._run}: its labels name a part of a component that does not exist"
+            raise DamagedError(text, Hint("repair", self._run))
+        return numbers
 
 
 class TreeUnion:

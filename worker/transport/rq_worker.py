@@ -33,7 +33,7 @@ from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.program import differing_parts, program_of
-from hakoiri.worker.tasks import TASKS, Array, Arrays
+from hakoiri.worker.tasks import TASKS, Array, Arrays, checked
 from hakoiri.worker.transport.connection import is_away
 from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, DataRedisPool
 from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
@@ -245,7 +245,7 @@ def _outcome(
         if host is not None:
             result = pack_arrays(host.perform(task, puzzle, request.session, chunk, _data_pool(connection)))
         else:
-            result = pack_arrays(TASKS[task](puzzle, chunk, shared))
+            result = pack_arrays(checked(task, puzzle, chunk, shared))
     except redis.RedisError as error:
         return "missing", _fault(error), None
     except PayloadError as error:

@@ -1,0 +1,146 @@
+"""The arrays that tasks take and give: right ones pass, and any that a kernel would trust wrongly is refused."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.arguments import FORMS, Sizes, wrong_array
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.layers.bloom import empty_filter, may_hold
+from hakoiri.worker.tasks import _MOVERS, TASKS, Arrays, checked
+
+KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
+SUPERPUZZ = PuzzleSpec("superpuzz", {"columns": "3"}).build()
+START = KLOTSKI.keys([KLOTSKI.start])
+LAYER = np.unique(KLOTSKI.expand(START).successors)
+WRONG = KLOTSKI.keys([0xFFFFFFFF])
+PATH = Graph(np.array([0, 1, 3, 4], dtype=np.int64), np.array([1, 0, 2, 1], dtype=np.int32))
+ARENA = NAKURON.arena()  # type: ignore[attr-defined]
+NOTHING, ONE = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+
+
+def of(*numbers: int, kind: str = "i4") -> np.ndarray:
+    return np.array(numbers, dtype=kind)
+
+
+#: Arrays of a task that are right: the puzzle, what is shared, a chunk.
+RIGHT: dict[str, tuple[Puzzle, Arrays, Arrays]] = {
+    "before": (
+        SUPERPUZZ, [SUPERPUZZ.keys([]), empty_filter(9, 80)], [SUPERPUZZ.keys([SUPERPUZZ.start])]
+    ),
+    "derive": (KLOTSKI, [], [LAYER]),
+    "diameters": (KLOTSKI, [], [*PATH, of(0, kind="i8")]),
+    "eccentricities": (KLOTSKI, [], [next(KLOTSKI.configurations())[:0], NOTHING]),
+    "expand": (KLOTSKI, [LAYER[1:3], of(3, 0, 0, kind="u8")], [LAYER]),
+    "forest": (KLOTSKI, [], [LAYER]),
+    "goals": (KLOTSKI, [LAYER[1:3]], [LAYER]),
+    "leading": (KLOTSKI, [LAYER[1:3], START], [LAYER]),
+    "look": (KLOTSKI, PATH, [of(0, 2), of(0, kind="u1"), of(3, kind="i8")]),
+    "move planes": (NAKURON, ARENA.shared, [ARENA.first, ONE, of(1, kind="u2")]),
+    "neighbours": (KLOTSKI, [], [LAYER]),
+    "pairs": (KLOTSKI, PATH, [of(0), of(2, kind="i8")]),
+    "play planes": (NAKURON, [*ARENA.shared, ARENA.first[0]], [of(2, 1, 0, 1, kind="i8")]),
+    "searches": (KLOTSKI, PATH, [of(0, 2, 0)]),
+}  # fmt: skip
+
+
+def refused(row: str, shared: Sequence[Any], chunk: Sequence[Any]) -> bool:
+    sizes, (puzzle, *_), task = Sizes(), RIGHT[row], row.split(maxsplit=1)[0]
+    return bool(wrong_array(task, "shared", puzzle, shared, sizes) or wrong_array(task, "chunk", puzzle, chunk, sizes))
+
+
+def test_every_task_has_a_row() -> None:
+    movers = {f"{task} {mover}" for task in ("move", "play") for mover in _MOVERS} - {"play keys"}
+    assert FORMS.keys() == {*TASKS} - {"move", "play"} | movers
+
+
+@pytest.mark.parametrize("row", RIGHT)
+def test_right_arrays_and_what_they_give_pass(row: str) -> None:
+    puzzle, shared, chunk = RIGHT[row]
+    assert not refused(row, shared, chunk)
+    if row != "eccentricities":
+        task, sizes = row.split(maxsplit=1)[0], Sizes()
+        wrong_array(task, "shared", puzzle, shared, sizes)
+        wrong_array(task, "chunk", puzzle, chunk, sizes)
+        assert wrong_array(task, "result", puzzle, checked(task, puzzle, chunk, shared), sizes) == ""
+
+
+@pytest.mark.parametrize("row", RIGHT)
+def test_arrays_of_another_type_or_form_are_refused(row: str) -> None:
+    _, shared, chunk = RIGHT[row]
+    for place in range(len(shared) + len(chunk)):
+        both = [*shared, *chunk]
+        for wrong in (both[place].astype(np.float64), both[place][None]):
+            altered = [*both[:place], wrong, *both[place + 1 :]]
+            assert refused(row, altered[: len(shared)], altered[len(shared) :]), (place, wrong)
+
+
+GROUND = ARENA.shared
+HIGH = np.zeros((1, 3, 257, 4), dtype=np.uint64)
+FORGED: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+    *((row, RIGHT[row][1], [WRONG]) for row in ("derive", "expand", "forest", "goals", "leading", "neighbours")),
+    ("eccentricities", [], [LAYER, of(0, len(LAYER), kind="i8")]),
+    ("eccentricities", [], [LAYER, of(-1, kind="i8")]),
+    ("leading", [LAYER[1:3], LAYER[::-1]], [LAYER]),
+    ("goals", [LAYER[[2, 1]]], [LAYER]),
+    ("diameters", [], [*PATH, of(0, 4, kind="i8")]),
+    ("diameters", [], [*PATH, of(-1, kind="i8")]),
+    *((row, graph, RIGHT[row][2]) for row in ("look", "pairs", "searches") for graph in (
+        [of(0, 1, 3, 5, kind="i8"), PATH.targets], [of(1, 1, 3, 4, kind="i8"), PATH.targets],
+        [of(0, 3, 1, 4, kind="i8"), PATH.targets], [PATH.offsets, of(1, 0, 3, 1)], [PATH.offsets, of(1, 0, -1, 1)],
+        [of(kind="i8"), PATH.targets[:0]],
+    )),
+    ("searches", PATH, [of(0, 3)]),
+    ("pairs", PATH, [of(-1), ONE]),
+    ("look", PATH, [of(0, 0), of(0, kind="u1"), ONE]),
+    ("look", PATH, [of(0), of(0, kind="u1"), of(4, kind="i8")]),
+    ("move planes", GROUND, [ARENA.first, of(1, kind="i8"), of(0, kind="u2")]),
+    ("move planes", GROUND, [ARENA.first, ONE, of(4, kind="u2")]),
+    ("move planes", GROUND, [ARENA.first, ONE, of(0, 1, kind="u2")]),
+    ("move planes", GROUND, [ARENA.first[:, :, :5], ONE, of(0, kind="u2")]),
+    ("move planes", [*GROUND[:2], HIGH.repeat(4, axis=0), GROUND[3]], [HIGH, ONE, of(0, kind="u2")]),
+    ("move planes", [*GROUND[:3], of(9, kind="u8")], [ARENA.first, ONE, of(0, kind="u2")]),
+    ("play planes", [*GROUND, ARENA.first[0, :, :5]], RIGHT["play planes"][2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "shared", "chunk"), FORGED, ids=[f"{row}-{n}" for n, (row, *_) in enumerate(FORGED)])
+def test_indices_and_keys_that_point_elsewhere_are_refused(
+    row: str, shared: Sequence[Any], chunk: Sequence[Any]
+) -> None:
+    assert refused(row, shared, chunk)
+    with pytest.raises(TaskError, match=rf"array \d of the (shared|chunk) of task {row.split(maxsplit=1)[0]} is not "):
+        checked(row.split(maxsplit=1)[0], RIGHT[row][0], chunk, shared)
+
+
+SIZES = {"K": 2, "R": 2, "V": 3, "S": 1}
+RESULTS: list[tuple[str, Sequence[Any]]] = [
+    ("goals", [LAYER[:2], of(1, 3, kind="i8")]),
+    ("goals", [LAYER[:2], of(3, 2, kind="i8")]),
+    ("goals", [LAYER[:2], of(2, kind="i8")]),
+    ("goals", [WRONG, of(0, 1, kind="i8")]),
+    ("neighbours", [LAYER[:2], of(1, 2, kind="u2")]),
+    ("neighbours", [LAYER[:2], of(2, kind="u2")]),
+    ("derive", [LAYER[:2], of(3, -1, kind="i8"), NOTHING]),
+    ("derive", [LAYER[:2], of(1, 1, kind="i8"), of(2, kind="i8")]),
+    ("look", [of(2), of(2), of(3), of(0, 1, 2)]),
+    ("look", [of(2), of(2), of(2), of(0, 1)]),
+    ("pairs", [of(0, 3).reshape(1, 2)]),
+    ("searches", [of(1, 1)]),
+    ("expand", [of(2, 0, 0, kind="u8"), of(1, 1, kind="i8"), LAYER[:1], ONE, ONE, of(kind="u1")]),
+    ("expand", [of(2, 0, 0, kind="u8"), of(1, 0, kind="i8"), LAYER[:1], ONE, of(9, kind="i8"), of(1, kind="u1")]),
+]
+
+
+@pytest.mark.parametrize(("task", "result"), RESULTS, ids=[f"{task}-{n}" for n, (task, _) in enumerate(RESULTS)])
+def test_results_that_do_not_fit_their_chunk_are_refused(task: str, result: Sequence[Any]) -> None:
+    assert wrong_array(task, "result", KLOTSKI, result, dict(SIZES))
+
+
+def test_an_empty_filter_holds_nothing() -> None:
+    assert not may_hold(np.zeros(0, dtype=np.uint64), LAYER).any()
