@@ -19,6 +19,7 @@ from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.deals import hunting, solving, starts
+from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs import designing, family
 from hakoiri.worker.graphs.closed import component_distances
@@ -125,36 +126,36 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a start, search options] -> the result (`worker.deals.solving.request`, `.answer`)."""
+    """[a start, search options] -> the `SolveResult` (`worker.deals.solving.request`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
-    return solving.answer(SOLVERS[puzzle.solver].solve(*solving.read_request(puzzle, chunk)))
+    return packed(SOLVERS[puzzle.solver].solve(*solving.read_request(puzzle, chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a deal, walk options] -> the last and the best deal of the walk (`worker.deals.hunting`)."""
+    """[`Leg`] -> the `WalkResult` (`worker.deals.hunting`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} does not support hunts")
-    return solving.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
+    return packed(_WALKERS[puzzle.walker].walk(puzzle, unpacked(chunk, hunting.Leg)))
 
 
 def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a member of the family, components of it] -> their figures (`worker.graphs.family`)."""
+    """[`MemberRequest`] -> the `MemberRow` (`worker.graphs.family`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is not a family of boards")
-    return family.answer(family.measure(puzzle, family.read_request(chunk)))
+    return packed(family.plain(family.measure(puzzle, unpacked(chunk, family.MemberRequest))))
 
 
 def design(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[numbers of random boards, what is wanted of them] -> the boards found (`worker.graphs.designing`)."""
+    """[`DesignRequest`] -> the boards found (`worker.graphs.designing`)."""
     if not isinstance(puzzle, Family):
         raise TaskError(f"{puzzle.name} is not a family of boards")
-    return [solving.packed(designing.design(puzzle, designing.read_request(chunk)))]
+    return packed(designing.design(puzzle, unpacked(chunk, designing.DesignRequest)))
 
 
 def start(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a start, a goal, a cap] -> what a search from there finds (`worker.deals.starts`)."""
-    return solving.answer(starts.measure(puzzle, starts.read_request(chunk)))
+    """[`StartRequest`] -> the `StartFigures` (`worker.deals.starts`)."""
+    return packed(starts.measure(puzzle, unpacked(chunk, starts.StartRequest)))
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -13,9 +13,8 @@ from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between
 from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_bits
 from hakoiri.storage.layers.digest import lanes_of
-from hakoiri.worker.deals import hunting
 from hakoiri.worker.deals.hunting import Leg
-from hakoiri.worker.deals.solving import MOST_POSITIONS, request
+from hakoiri.worker.deals.solving import MOST_POSITIONS, packed, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import inner_graph, label_components
@@ -196,7 +195,7 @@ def load_walking_kernels(puzzle: Puzzle) -> None:
     """Load the kernels for hunts, if there are any."""
     if isinstance(puzzle, Dealt) and puzzle.hunted:
         leg = Leg(puzzle.random_deal(1, 0), "positions", 1, 1.0, 1, 2, MOST_POSITIONS)
-        do_task("hunt", puzzle, hunting.request(leg), [])
+        do_task("hunt", puzzle, packed(leg), [])
 
 
 def load_family_kernels(puzzle: Puzzle) -> None:

@@ -38,7 +38,7 @@ from hakoiri.storage.layers.digest import Digest
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.ledger.records import Count, typed
-from hakoiri.worker.deals.solving import DealFigures, answered, request
+from hakoiri.worker.deals.solving import DealFigures, SolveResult, request, unpacked
 from hakoiri.worker.tasks import do_task
 
 #: Distinguishes the file of a certificate from the name of a run.
@@ -186,7 +186,7 @@ def verify_certificate(
     if not isinstance(puzzle, Dealt):
         return report
     asked = request(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
-    found = DealFigures.of(answered(do_task("solve", puzzle, asked, [])))
+    found = DealFigures.of(unpacked(do_task("solve", puzzle, asked, []), SolveResult))
     _compare(report, certificate.figures, found, "the search in memory")
     return report
 

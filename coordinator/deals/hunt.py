@@ -21,7 +21,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.hunting import Objective, WalkResult, answered, request
+from hakoiri.worker.deals.hunting import Objective, WalkResult
+from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
@@ -129,10 +130,10 @@ class HuntDeals(RowsJob):
             for number in missing:
                 if not self._goes_on(number):
                     return
-                yield request(self._pool.leg(number, deals, above))
+                yield packed(self._pool.leg(number, deals, above))
 
         for place, result in self.session.context.executor.map("hunt", chunks()):
-            self._land(missing[place], answered(result))
+            self._land(missing[place], unpacked(result, WalkResult))
 
     def _remember_best(self, generation: int) -> None:
         """Keep the leg with the best deal of the full size; ties go to the first, whatever the order of arrival."""

@@ -170,7 +170,9 @@ class DealPool:
         """Return leg `number`, counted from 0 over all generations; `deals` are the first deals of its generation."""
         generation, member = divmod(number, self.plan.pool)
         moment = self.moment(generation)
-        heat, work = temperature(self.plan.objective, moment), self.plan.work >> max(0, _FULL_CYCLE - moment.cycle)
+        # In millionths, as in all hunts before.
+        heat = round(temperature(self.plan.objective, moment) * 1e6) / 1e6
+        work = self.plan.work >> max(0, _FULL_CYCLE - moment.cycle)
         seed = next(random_words((self.plan.seed << 32) + number))
         return Leg(deals[member], self.plan.objective, seed, heat, work, self.plan.cap, above)
 

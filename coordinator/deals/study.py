@@ -24,7 +24,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import Goal, SolveResult, answered, request
+from hakoiri.worker.deals.solving import Goal, SolveResult, request, unpacked
 from hakoiri.worker.tasks import Arrays, do_task
 from hakoiri.worker.warm import load_solving_kernels
 
@@ -176,7 +176,7 @@ class StudyDeals(RowsJob):
         answers: dict[int, dict[int, SolveResult]] = {}
         for order, result in self.session.context.executor.map("solve", chain.from_iterable(asked)):
             index, which = divmod(order, searches)
-            answers.setdefault(index, {})[which] = answered(result)
+            answers.setdefault(index, {})[which] = unpacked(result, SolveResult)
             if len(answers[index]) == searches:
                 self._keep_deal(*self._missing[index], answers.pop(index))
 
@@ -201,7 +201,7 @@ class StudyDeals(RowsJob):
     def _derive(self, study: Study, deal: Deal, check: Check) -> None:
         puzzle = self.puzzle.sized(deal.size)
         asked = deal_requests(study, puzzle, deal.number)
-        answers = {place: answered(do_task("solve", puzzle, each, [])) for place, each in enumerate(asked)}
+        answers = {place: unpacked(do_task("solve", puzzle, each, []), SolveResult) for place, each in enumerate(asked)}
         derived = deal_of(study, puzzle, deal.number, answers)
         check.report.count("deals")
         if replace(derived, seconds=deal.seconds) != deal:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.worker.deals import solving
+from hakoiri.worker.deals.solving import SolveResult, packed, unpacked
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.tasks import Array, Arrays
 
@@ -74,5 +74,5 @@ def _untimed_tally(answer: Arrays) -> Arrays:
 _UNTIMED: dict[str, Callable[[Arrays], Sequence[np.ndarray]]] = {
     "expand": lambda answer: [answer[0][:_EXPAND_SECONDS], *answer[1:]],
     "subtrees": _untimed_tally,
-    "solve": lambda answer: solving.answer(replace(solving.answered(answer), seconds=0.0)),
+    "solve": lambda answer: packed(replace(unpacked(answer, SolveResult), seconds=0.0)),
 }

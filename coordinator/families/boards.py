@@ -33,8 +33,8 @@ from hakoiri.puzzles.families.mixes import Mix
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.deals.solving import MOST_POSITIONS, layers_from
-from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
+from hakoiri.worker.deals.solving import MOST_POSITIONS, layers_from, packed, unpacked
+from hakoiri.worker.graphs.family import OPEN, Member, MemberRow, measure, member_of, plain
 from hakoiri.worker.warm import load_family_kernels
 
 #: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.
@@ -105,9 +105,9 @@ class StudyBoards(RowsJob):
         return counted_of(len(self._mixes), self._members)
 
     def _ask(self, orders: Sequence[tuple[int, int | None]]) -> None:
-        chunks = (request(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
+        chunks = (packed(self.plan.asked(self._mixes[mix], component)) for mix, component in orders)
         for place, result in self.session.context.executor.map("member", chunks):
-            self._keep_member(*orders[place], answered(result))
+            self._keep_member(*orders[place], member_of(unpacked(result, MemberRow)))
             self.session.control.check()
 
     def _keep_member(self, mix: int, component: int | None, found: Member) -> None:

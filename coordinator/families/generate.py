@@ -22,7 +22,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, answered, request, statistics
+from hakoiri.worker.deals.solving import packed, unpacked
+from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, statistics
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
 
@@ -189,7 +190,7 @@ class GenerateBoards(RowsJob):
                 yield chunk
 
         for place, result in self.session.context.executor.map("design", chunks()):
-            number, found = numbers[place], answered(result)
+            number, found = numbers[place], unpacked(result, list[dict[str, Any]])
             self.keep(table, number, {"boards": found})
             known[number] = found
             headline = f"{len(known)} of {self._number} varied" if table == HUNTED else ""
@@ -201,14 +202,14 @@ class GenerateBoards(RowsJob):
         batch = 0
         while not self._enough():
             if batch not in self._batches:
-                yield batch, request(self.plan.asked(batch))
+                yield batch, packed(self.plan.asked(batch))
             batch += 1
 
     def _unhunted(self) -> Iterator[tuple[int, Arrays]]:
         """Yield the boards that are still to be varied, by their place among those found."""
         for place, row in enumerate(self._wanted(self._batches) if self.plan.hunt else ()):
             if place not in self._hunted:
-                yield place, request(self.plan.hunted(row))
+                yield place, packed(self.plan.hunted(row))
 
     def found(self) -> GenerateFigures:
         tried = _COUNT * len(self._batches) + self.plan.hunt * len(self._hunted)

@@ -19,8 +19,8 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import bytes_of_search
-from hakoiri.worker.deals.starts import StartFigures, StartRequest, answered, measure, puzzle_from, request
+from hakoiri.worker.deals.solving import bytes_of_search, packed, unpacked
+from hakoiri.worker.deals.starts import StartFigures, StartRequest, measure, puzzle_from
 
 START = "start"
 #: Starts of a study, and the most that are searched again without ``--full``, and that are shown.
@@ -157,10 +157,10 @@ class StudyStarts(RowsJob):
 
     def make_rows(self) -> None:
         missing = [number for number in range(len(self.plan.listed)) if number not in self._rows]
-        chunks = (request(self.plan.asked(number)) for number in missing)
+        chunks = (packed(self.plan.asked(number)) for number in missing)
         for place, result in self.session.context.executor.map("start", chunks):
             number = missing[place]
-            self._rows[number] = answered(result)
+            self._rows[number] = unpacked(result, StartFigures)
             self.keep(START, number, asdict(self._rows[number]))
             self.tell(Progress(len(self._rows), len(self.plan.listed), "starts"))
             self.session.control.check()

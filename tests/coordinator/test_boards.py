@@ -28,9 +28,10 @@ from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.graphs import family
 from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
-from hakoiri.worker.graphs.family import OPEN, Member, MemberRequest, answer, answered, measure
+from hakoiri.worker.graphs.family import OPEN, Member, MemberRequest, MemberRow, measure, member_of, plain
 from hakoiri.worker.graphs.searches import Graph
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
@@ -279,7 +280,7 @@ def test_memory_is_kept_by_fewer_threads(tmp_path: Path) -> None:
 
 def test_what_workers_answer_is_read_again() -> None:
     member = measure(Sliding({}, "AA/B."), MemberRequest("AA/B.", "**/A*", True))
-    assert answered(answer(member)) == member
+    assert member_of(unpacked(packed(plain(member)), MemberRow)) == member
 
 
 # Mixes

@@ -284,8 +284,8 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
     puzzle = gap(4)
     leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
     found = walk(puzzle, leg)
-    assert found == walk(puzzle, requests.read_request(requests.request(leg)))
-    assert found == requests.answered(solving.answer(found))
+    assert found == walk(puzzle, solving.unpacked(solving.packed(leg), Leg))
+    assert found == solving.unpacked(solving.packed(found), WalkResult)
     assert found.figures == plain_figures(found.best)
     assert found.figures is not None
     assert score_of(found.figures, objective) == found.best_score >= found.score
@@ -693,5 +693,5 @@ def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_p
 
 def test_figures_survive_the_way_to_the_rows() -> None:
     found = WalkResult("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
-    assert requests.answered(solving.answer(found)) == found
+    assert solving.unpacked(solving.packed(found), WalkResult) == found
     assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

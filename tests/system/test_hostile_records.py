@@ -32,7 +32,7 @@ READERS: dict[str, Callable[[], object]] = {
     "payload": lambda: unpack_arrays(seal(_HOSTILE)),
     "request": lambda: HostRequest.of([_AS_ARRAY]),
     "answer": lambda: read_answer(HostExpanded, _AS_ARRAY),
-    "result": lambda: unpacked(_AS_ARRAY, SolveResult),
+    "result": lambda: unpacked([_AS_ARRAY], SolveResult),
     "event": lambda: Event.unpack(_IN_A_MAP),
     "job": lambda: MsgpackSerializer.loads(_IN_A_MAP),
     "record": lambda: unpack_record(seal(_IN_A_MAP), "record"),

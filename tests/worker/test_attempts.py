@@ -1,6 +1,7 @@
 """A Redis that is full, does not answer, or has other things in it: the coordinator is told, and so is the user."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -11,10 +12,11 @@ from redis.exceptions import OutOfMemoryError
 from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.deals import hunting, solving
+from hakoiri.worker.deals.hunting import WalkResult
+from hakoiri.worker.deals.solving import SolveResult, unpacked
 from hakoiri.worker.errors import PayloadError, WorkerError
-from hakoiri.worker.graphs import family
-from hakoiri.worker.plays import moving
+from hakoiri.worker.graphs.family import MemberRow
+from hakoiri.worker.plays.moving import best_answered
 from hakoiri.worker.program import program_of
 from hakoiri.worker.transport import rq_worker
 from hakoiri.worker.transport.connection import redis_errors, without_password
@@ -22,6 +24,8 @@ from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays
 from hakoiri.worker.transport.rq_worker import _build_puzzle, _outcome, _perform
+
+RESULTS: tuple[Any, ...] = (SolveResult, WalkResult, MemberRow)
 
 
 class PlainRedis:
@@ -113,7 +117,7 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     assert _outcome(connection, "leading", request, puzzle)[0] == "done"
 
 
-@pytest.mark.parametrize("read", [solving.answered, hunting.answered, family.answered, moving.best_answered])
+@pytest.mark.parametrize("read", [*(partial(unpacked, kind=kind) for kind in RESULTS), best_answered])
 @pytest.mark.parametrize("told", [None, b"\x91", b"\xa1", b"\x80\x80", b"\x81\x01\x01", b"\x81\xa3new\x01", b"\xc0"])
 def test_an_answer_of_another_shape_is_refused(read: Callable[[Any], Any], told: bytes | None) -> None:
     """Another version may have other fields; or somebody else has written it."""

@@ -12,7 +12,7 @@ from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
 from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
 from hakoiri.worker.deals import solving as layered
-from hakoiri.worker.deals.solving import Goal, SolveResult, answer, answered, read_request, request
+from hakoiri.worker.deals.solving import Goal, SolveResult, packed, read_request, request, unpacked
 from hakoiri.worker.solitaires.solving import solve
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
@@ -184,7 +184,7 @@ def test_requests_and_answers_as_arrays() -> None:
         read_request(puzzle, request(seven, seven.layout.greatest, "bfs", "goal", 9))
     for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
         found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]
-        back = answered(answer(found))
+        back = unpacked(packed(found), SolveResult)
         assert replace(back, seconds=0.0) == replace(found, seconds=0.0)
         assert back.seconds == pytest.approx(found.seconds)
 

@@ -6,21 +6,16 @@ walks the same.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
-
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.keys.splitmix import random_words
-from hakoiri.worker.deals.solving import DealFigures, hardest_of, packed, solve, unpacked
-from hakoiri.worker.errors import refusing
+from hakoiri.worker.deals.solving import DealFigures, hardest_of, solve
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting`.
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
-_MILLIONTHS = 1_000_000
 _WORD = 1 << 64
 #: The fewest positions that a deal counts as: they stand for the constant cost of a deal.
 _LEAST_POSITIONS = 1_000
@@ -104,19 +99,3 @@ def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _ScoredDeal:
 def _worth(looked: _ScoredDeal, leg: Leg) -> float:
     """Return the score of a deal in the units of temperatures: logarithms of positions, or moves."""
     return math.log(max(1, looked.score)) if leg.objective == "positions" else looked.score
-
-
-def request(leg: Leg) -> list[NDArray[Any]]:
-    """Return the request of the task ``hunt`` (`worker.tasks`) as arrays."""
-    return [packed(asdict(leg) | {"temperature": round(leg.temperature * _MILLIONTHS) / _MILLIONTHS})]
-
-
-def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
-    """The inverse of `request`."""
-    return unpacked(chunk[0], Leg)
-
-
-@refusing
-def answered(result: Sequence[NDArray[Any]]) -> WalkResult:
-    """Return the result of the task ``hunt``."""
-    return unpacked(result[0], WalkResult)

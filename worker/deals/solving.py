@@ -16,7 +16,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, members, sort_keys
 from hakoiri.storage.ledger.records import Count, read_msgpack
-from hakoiri.worker.errors import TaskError, refusing
+from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.kernels import merge, split
 
 Arrays = Sequence[NDArray[Any]]
@@ -153,14 +153,13 @@ def bytes_of_search(puzzle: Puzzle, cap: int) -> int:
 
 def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> list[NDArray[Any]]:
     """Return the request of the task ``solve`` (`worker.tasks`) as arrays."""
-    return [puzzle.keys([start]), packed([puzzle.size, order, until, min(cap, MOST_POSITIONS)])]
+    return [puzzle.keys([start]), *packed([puzzle.size, order, until, min(cap, MOST_POSITIONS)])]
 
 
 def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
     """Return the arguments of `solve` from a `request`, the puzzle in the requested size."""
-    start, rest = chunk
-    size, order, until, cap = unpacked(rest, tuple[int, SearchOrder, Until, int])
-    game, key = _sized(puzzle, size), key_at(start, 0)
+    size, order, until, cap = unpacked(chunk[1:], tuple[int, SearchOrder, Until, int])
+    game, key = _sized(puzzle, size), key_at(chunk[0], 0)
     game.check_key(key)
     return game, key, order, until, cap
 
@@ -170,22 +169,14 @@ def _sized(puzzle: Dealt, size: int) -> Dealt:
     return puzzle if puzzle.size == size else puzzle.sized(size)
 
 
-def answer(found: Any) -> list[NDArray[Any]]:
-    """Return the array that encodes a dataclass, as the result of a task."""
-    return [packed(asdict(found))]
+def packed(value: Any) -> list[NDArray[Any]]:
+    """Return a dataclass or plain values as an array, the form that tasks exchange: the bytes of msgpack."""
+    return [np.frombuffer(msgpack.packb(value, default=asdict), dtype=np.uint8)]
 
 
-@refusing
-def answered(result: Arrays) -> SolveResult:
-    """The inverse of `answer`."""
-    return unpacked(result[0], SolveResult)
-
-
-def packed(value: Any) -> NDArray[np.uint8]:
-    """Return plain values as an array, the form that tasks exchange: the bytes of msgpack."""
-    return np.frombuffer(msgpack.packb(value), dtype=np.uint8)
-
-
-def unpacked(array: NDArray[np.uint8], kind: type[_Read]) -> _Read:
-    """The inverse of `packed`; ``ValueError`` unless it is a `kind`."""
-    return read_msgpack(array.tobytes(), kind, whole=is_dataclass(kind))
+def unpacked(arrays: Arrays, kind: type[_Read]) -> _Read:
+    """The inverse of `packed`; `PayloadError` unless it is a `kind`."""
+    try:
+        return read_msgpack(arrays[0].tobytes(), kind, whole=is_dataclass(kind))
+    except (ValueError, LookupError) as error:
+        raise PayloadError(f"a message of a worker is not readable: {error}") from error

@@ -1,18 +1,14 @@
 """Searches from one start in memory: the layers, the fewest moves, and the hardest configuration."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Family
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.keys.order import sort_keys
-from hakoiri.worker.deals.solving import layers_from, packed, unpacked
-from hakoiri.worker.errors import refusing
+from hakoiri.worker.deals.solving import layers_from
 
 
 @dataclass(frozen=True)
@@ -59,19 +55,3 @@ def measure(puzzle: Puzzle, asked: StartRequest) -> StartFigures:
         return StartFigures(*figures)
     away, _ = layers_from(puzzle, sort_keys(np.concatenate(goals)), asked.cap + 1)
     return StartFigures(*figures, len(away) - 1, puzzle.render(key_at(away[-1], 0)))
-
-
-def request(asked: StartRequest) -> list[NDArray[Any]]:
-    """Return the request of the task ``start`` (`worker.tasks`) as arrays."""
-    return [packed(asdict(asked))]
-
-
-def read_request(chunk: Sequence[NDArray[Any]]) -> StartRequest:
-    """The inverse of `request`."""
-    return unpacked(chunk[0], StartRequest)
-
-
-@refusing
-def answered(result: Sequence[NDArray[Any]]) -> StartFigures:
-    """Return the figures that a task has found."""
-    return unpacked(result[0], StartFigures)

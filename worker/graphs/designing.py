@@ -1,7 +1,7 @@
 """Boards for designers: the statistics of one board, and boards of a given difficulty in spaces of random ones."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -18,8 +18,7 @@ from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.sliding_blocks.boards import images_of, least_image
 from hakoiri.puzzles.sliding_blocks.pieces import Blocks, PlacedPiece
-from hakoiri.worker.deals.solving import layers_from, packed, unpacked
-from hakoiri.worker.errors import refusing
+from hakoiri.worker.deals.solving import layers_from
 from hakoiri.worker.graphs.closed import closed_graph
 from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, nearer
 
@@ -257,19 +256,3 @@ def _wanted(space: SolvedSpace, asked: DesignRequest) -> list[int]:
     return [
         vertex for vertex in nearest_last if not asked.no_idle or not idle_pieces(space, vertex, space.text(vertex))
     ]
-
-
-def request(asked: DesignRequest) -> list[NDArray[Any]]:
-    """Return the request of the task ``design`` (`worker.tasks`) as arrays."""
-    return [packed(asdict(asked))]
-
-
-def read_request(chunk: Sequence[NDArray[Any]]) -> DesignRequest:
-    """The inverse of `request`."""
-    return unpacked(chunk[0], DesignRequest)
-
-
-@refusing
-def answered(result: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the boards that a task has found."""
-    return unpacked(result[0], list[dict[str, Any]])

@@ -1,6 +1,5 @@
 """The whole space of one member of a family: components, their exact diameters, and greatest distances from goals."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
@@ -12,8 +11,6 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.key_index import KeyIndex
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
 from hakoiri.puzzles.sliding_blocks.boards import least_image
-from hakoiri.worker.deals.solving import packed, unpacked
-from hakoiri.worker.errors import refusing
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.closed import closed_graph
 from hakoiri.worker.graphs.components import inner_graph, label_components, part_of
@@ -228,27 +225,6 @@ def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest
             image = least_image(puzzle.render(key), asked.goal)
             found.setdefault(image, (moves, key, image))
     return list(found.values())
-
-
-def request(asked: MemberRequest) -> list[NDArray[Any]]:
-    """Return the request of the task ``member`` (`worker.tasks`) as arrays."""
-    return [packed(asdict(asked))]
-
-
-def read_request(chunk: Sequence[NDArray[Any]]) -> MemberRequest:
-    """The inverse of `request`."""
-    return unpacked(chunk[0], MemberRequest)
-
-
-def answer(member: Member) -> list[NDArray[Any]]:
-    """Return a result as an array."""
-    return [packed(plain(member))]
-
-
-@refusing
-def answered(result: Sequence[NDArray[Any]]) -> Member:
-    """The inverse of `answer`."""
-    return member_of(unpacked(result[0], MemberRow))
 
 
 def plain(member: Member) -> dict[str, Any]:

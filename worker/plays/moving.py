@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.scored import Scored
-from hakoiri.worker.errors import TaskError, refusing
+from hakoiri.worker.errors import PayloadError, TaskError
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -89,9 +89,11 @@ def best_answer(games: Sequence[PlayedGame]) -> list[Array]:
     return [np.array(best.sequence, dtype=np.uint16), np.array(figures, dtype=np.int64)]
 
 
-@refusing
 def best_answered(result: Arrays) -> PlayedGame:
-    """The inverse of `best_answer`."""
-    sequence, figures = result
-    number, score, tried = figures.tolist()
+    """The inverse of `best_answer`; `PayloadError` for arrays of another shape."""
+    try:
+        sequence, figures = result
+        number, score, tried = figures.tolist()
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"a message of a worker is not readable: {error}") from error
     return PlayedGame(number, score, sequence.tolist(), tried)

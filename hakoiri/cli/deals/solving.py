@@ -63,7 +63,7 @@ def solve(
     from hakoiri.coordinator.deals.dealing import deals_of, dealt
     from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.jit import prepare
-    from hakoiri.worker.deals.solving import answered, request
+    from hakoiri.worker.deals.solving import SolveResult, request, unpacked
     from hakoiri.worker.tasks import do_task
     from hakoiri.worker.warm import compiling, load_solving_kernels
 
@@ -79,7 +79,7 @@ def solve(
     for deal in parsed:
         start = game.parse(deal)
         asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
-        found = answered(do_task("solve", game, asked, []))
+        found = unpacked(do_task("solve", game, asked, []), SolveResult)
         row = _row(game, deal, found)
         rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
         if plain:
