@@ -43,7 +43,7 @@ class HuntFigures(Figures):
 
 def legs_of(ledger: Ledger) -> dict[int, hunt_plan.LegEnd]:
     """Return how each leg ended, by number. `DamagedError` for an invalid row."""
-    return ResultRows(ledger, LEG).all(hunt_plan.LegEnd.of)
+    return ResultRows(ledger, LEG).all(hunt_plan.LegEnd, "leg")
 
 
 def records_of(ledger: Ledger) -> list[hunt_plan.Record]:

@@ -18,7 +18,6 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.registry import PuzzleSpec, names_of
-from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective
 from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 
@@ -76,11 +75,6 @@ class LegEnd:
 
     def row(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "leg"}
-
-    @classmethod
-    def of(cls, leg: int, row: Mapping[str, Any]) -> "LegEnd":
-        """Return the inverse of `row`; ``ValueError`` for other fields."""
-        return typed({**row, "leg": leg}, cls, whole=True)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -42,7 +42,7 @@ class StudyFigures(Figures):
 
 def kept_deals(study: Study, ledger: Ledger) -> dict[int, list[Deal]]:
     """Return the finished deals within the limits, by size, in the order of their numbers."""
-    found = {size: ResultRows(ledger, study.named(size)).all(partial(Deal.of, size)) for size in study.sizes}
+    found = {size: ResultRows(ledger, study.named(size)).all(Deal, "number", size=size) for size in study.sizes}
     return {size: [deal for number, deal in deals.items() if number < study.deals] for size, deals in found.items()}
 
 

@@ -12,7 +12,6 @@ from hakoiri.coordinator.deals.study_plan import Study
 from hakoiri.coordinator.session.job import Table
 from hakoiri.puzzles.capabilities import Convention
 from hakoiri.storage.engine.files import replaced
-from hakoiri.storage.ledger.records import typed
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]
@@ -29,7 +28,8 @@ _CAPPED = "capped: the cap ended the search first, so it is undecided; counted n
 class Solution:
     """A solution: its moves, the positions generated until it was found, and the moves of a shortest one.
 
-    `left` is the number of moves left after each step of shortening (`worker.solitaires.shortening.STEPS`).
+    `left` is the number of moves left after each step of shortening (`worker.solitaires.shortening.STEPS`). Those in
+    older rows have a field `shortened`, too, which is passed over.
     """
 
     moves: int
@@ -69,12 +69,6 @@ class Deal:
     def figures(self) -> dict[str, Any]:
         """Return the fields of a row: everything but size and number."""
         return {name: value for name, value in asdict(self).items() if name not in ("size", "number")}
-
-    @classmethod
-    def of(cls, size: int, number: int, figures: dict[str, Any]) -> "Deal":
-        """Return the inverse of `figures`; ``ValueError`` for other figures."""
-        # Solutions in older rows have a field `shortened`, too.
-        return typed({**figures, "size": size, "number": number}, cls, whole=True)
 
 
 StudyResult = Mapping[int, Sequence[Deal]]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 from hakoiri.coordinator.families.mixes import family_of
 from hakoiri.coordinator.session.check import Check
@@ -291,8 +291,12 @@ def _usual_goal(boards: Boards, bound: bool) -> str:
     return f"{form}@{row + 1},{column + 1}"
 
 
+class _Batch(TypedDict):
+    boards: list[dict[str, Any]]
+
+
 def _boards_in(ledger: Ledger, table: str) -> dict[int, list[dict[str, Any]]]:
-    return ResultRows(ledger, table).all(lambda _, row: row["boards"], dict[str, list[dict[str, Any]]])
+    return {number: batch["boards"] for number, batch in ResultRows(ledger, table).all(_Batch).items()}
 
 
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:

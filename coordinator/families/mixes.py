@@ -95,8 +95,8 @@ class MixFigures(Figures):
 
 def read_members(ledger: Ledger) -> dict[int, Member]:
     """Return the results of each mix by number, including components that were tasks of their own."""
-    tables = ResultRows(ledger, MIXES), ResultRows(ledger, COMPONENTS)
-    found, more = (table.all(lambda _, row: member_of(row), MemberRow) for table in tables)
+    rows = (ResultRows(ledger, table).all(MemberRow) for table in (MIXES, COMPONENTS))
+    found, more = ({number: member_of(row) for number, row in each.items()} for each in rows)
     for number, member in more.items():
         # A component of a mix that a repair has erased waits until the mix is measured again.
         if (mix := number // ROOM) in found:

@@ -78,7 +78,7 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
 
 def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
     """Return the measured members, by number."""
-    return ResultRows(ledger, SIZE).all(kind=SizeRow)
+    return ResultRows(ledger, SIZE).all(SizeRow)
 
 
 class StudySizes(RowsJob):

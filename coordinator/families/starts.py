@@ -245,7 +245,7 @@ def _goal_of(spec: PuzzleSpec) -> str:
 
 
 def _read_rows(ledger: Ledger) -> dict[int, StartFigures]:
-    return ResultRows(ledger, START).all(kind=StartFigures)
+    return ResultRows(ledger, START).all(StartFigures)
 
 
 def reference_figures(puzzle: Puzzle) -> tuple[list[int], int | None]:

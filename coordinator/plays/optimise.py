@@ -56,14 +56,13 @@ class OptimiseFigures(Figures):
 
 def best_of(ledger: Ledger, within: float = float("inf")) -> plans.Best:
     """Return the best stored play found `within` so many seconds. `DamagedError` names an invalid row."""
-    rows: dict[int, plans.Best] = ResultRows(ledger, BEST).all(kind=plans.Best)
-    found = rows.values()
+    found = ResultRows(ledger, BEST).all(plans.Best).values()
     return max((best for best in found if best.seconds <= within), key=lambda best: best.rank, default=plans.NO_PLAY)
 
 
 def rounds_of(ledger: Ledger) -> dict[int, plans.Round]:
     """Return the finished rounds."""
-    return ResultRows(ledger, ROUND).all(plans.Round.of)
+    return ResultRows(ledger, ROUND).all(plans.Round, "number")
 
 
 class Optimisation(RowsJob):

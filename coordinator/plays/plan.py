@@ -1,6 +1,5 @@
 """The plan and the results of an optimisation, and the width of a beam for the remaining time."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +8,6 @@ from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from hakoiri.puzzles.scored import Scored
-from hakoiri.storage.ledger.records import typed
 
 #: The strategy of every scored puzzle; the others are the games that it names.
 BEAM = "beam"
@@ -114,11 +112,6 @@ class Round:
 
     def row(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "number"}
-
-    @classmethod
-    def of(cls, number: int, row: Mapping[str, Any]) -> "Round":
-        """Return the inverse of `row`; ``ValueError`` for other fields."""
-        return typed({**row, "number": number}, cls, whole=True)
 
     def layers_left(self, taken: int) -> float:
         """Return the number of layers that it still had to go when it had taken `taken`."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.ledger.records import seal, typed, unseal
 from hakoiri.storage.names import BEAM, ROWS, number_key
 
 _DIRECTORY = b"arrays"
@@ -54,18 +54,19 @@ class ResultRows:
     def _name(self, number: int) -> bytes:
         return self._prefix + number_key(number)
 
-    def all(self, make: Callable[[int, Any], _Row] = lambda _, row: row, kind: Any = None) -> dict[int, _Row]:
-        """Return `make` of the number and the fields of each row, by number; with a `kind`, of the row as that.
+    def all(self, kind: type[_Row], named: str = "", **more: Any) -> dict[int, _Row]:
+        """Return the rows as a `kind`, by number. `named` is its field for the number, `more` others of the table.
 
-        Raises `DamagedError`, naming the row, if it cannot be read or if `make` raises ``KeyError``, ``TypeError`` or
-        ``ValueError``.
+        Raises `DamagedError`, naming the row, if it cannot be read or is malformed.
         """
         found = {}
         for number in self.numbers():
             what = f"row {number} of {self._table}"
-            row = self.read(number) if kind is None else self._ledger.read_as(kind, ROWS, self._name(number), what)
-            with self._ledger.fitting(what):
-                found[number] = make(number, row)
+            if named:
+                with self._ledger.fitting(what):
+                    found[number] = typed(self.read(number) | {named: number, **more}, kind, whole=True)
+            else:
+                found[number] = self._ledger.read_as(kind, ROWS, self._name(number), what)
         return found
 
 

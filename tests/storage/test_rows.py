@@ -19,11 +19,6 @@ from hakoiri.storage.results.rows import ResultRows, forget_damaged_rows, read_a
 from tests.support.stores import manifest
 
 
-def as_it_is(_: int, row: dict[str, Any]) -> dict[str, Any]:
-    """The row."""
-    return row
-
-
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return create_run(tmp_path, manifest(), queued=False)
@@ -40,12 +35,12 @@ def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) 
         four.stage(2, {"moves": 6})
         ledger.commit(ledger.state)
     with Ledger(directory) as ledger:
-        assert list(ResultRows(ledger, "ranks=4").all(as_it_is).items()) == [
+        assert list(ResultRows(ledger, "ranks=4").all(dict[str, Any]).items()) == [
             (2, {"moves": 6}),
             (300, {"moves": 12, "words": ["é", None]}),
         ]
         assert ResultRows(ledger, "ranks=5").read(2) == {"moves": 7}
-        assert ResultRows(ledger, "ranks=6").all(as_it_is) == {}
+        assert ResultRows(ledger, "ranks=6").all(dict[str, Any]) == {}
 
 
 def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
@@ -64,7 +59,7 @@ def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         last = [25, *map(int, said.read().split())][-1]
     with Ledger(directory) as ledger:
-        rows = ResultRows(ledger, "x").all(as_it_is)
+        rows = ResultRows(ledger, "x").all(dict[str, Any])
     # One more may have been committed and not been told.
     assert list(rows) in ([*range(last + 1)], [*range(last + 2)])
     assert all(row == {"square": number * number} for number, row in rows.items())
@@ -82,7 +77,7 @@ def test_a_damaged_row_is_named_and_the_others_are_read(directory: Path) -> None
         rows = ResultRows(ledger, "x")
         assert rows.read(2) == {"text": "long"}
         with pytest.raises(DamagedError, match="row 1 of x is damaged"):
-            rows.all(as_it_is)
+            rows.all(dict[str, Any])
         forget_damaged_rows(ledger, notes.append, "found again")
         assert rows.numbers() == [0, 1, 2]
         ledger.commit(ledger.state)
@@ -102,7 +97,7 @@ def test_a_row_with_a_damaged_name_is_forgotten(name: bytes, directory: Path) ->
         ledger.stage(ROWS, name, b"anything")
         ledger.commit(ledger.state)
         with pytest.raises(DamagedError, match=r"row .* is damaged"):
-            ResultRows(ledger, "x").all(as_it_is)
+            ResultRows(ledger, "x").all(dict[str, Any])
         forget_damaged_rows(ledger, notes.append, "found again")
         ledger.commit(ledger.state)
         assert name not in ledger.names(ROWS)

@@ -1,9 +1,10 @@
 """The whole space of one member of a family: components, their exact diameters, and greatest distances from goals."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Family
@@ -80,15 +81,19 @@ class Member:
     starts: list[tuple[int, Key, str]] = field(default_factory=list)
 
 
+#: A key, or `OPEN`.
+_Hex = Annotated[str, Meta(pattern=r"\A-?0x[0-9a-f]+\Z")]
+
+
 class _ComponentsRow(TypedDict):
     number: list[int]
     size: list[int]
     diameter: list[int]
-    pair: list[tuple[str, str]]
+    pair: list[tuple[_Hex, _Hex]]
     pairs: list[int]
     like: list[int]
     moves: list[int]
-    hardest: list[str]
+    hardest: list[Annotated[str, Meta(pattern=r"\A(0x[0-9a-f]+)?\Z")]]
 
 
 class MemberRow(TypedDict):
@@ -97,7 +102,7 @@ class MemberRow(TypedDict):
     configurations: int
     edges: int
     components: _ComponentsRow
-    starts: NotRequired[list[tuple[int, str, str]]]
+    starts: NotRequired[list[tuple[int, _Hex, str]]]
 
 
 class _Space(NamedTuple):
@@ -238,7 +243,7 @@ def plain(member: Member) -> dict[str, Any]:
 
 
 def member_of(row: MemberRow) -> Member:
-    """The inverse of `plain`; ``ValueError`` for texts that are not keys."""
+    """The inverse of `plain`."""
     known = row["components"]
     pair = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
     hardest = [int(key, 16) if key else OPEN for key in known["hardest"]]
