@@ -106,7 +106,7 @@ def text_of(state: Any) -> str:
 
 def _inner_text(state: Any) -> str:
     if type(state) is tuple:
-        return f"({', '.join(map(_inner_text, state))})"
+        return f"({', '.join(map(_inner_text, state))}{',' if len(state) == 1 else ''})"
     if isinstance(state, frozenset):
         return f"{{{', '.join(sorted(map(_inner_text, state)))}}}"
     if isinstance(state, bool) or (isinstance(state, float) and state.is_integer()):

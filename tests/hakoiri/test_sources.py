@@ -64,6 +64,11 @@ def split(numbers: frozenset[int]) -> list[frozenset[int]]:
     return [numbers - {most} | {part, most - part} for part in range(1, most)]
 
 
+def bulgarian(piles: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Bulgarian solitaire: a card from each pile makes a new one."""
+    return [tuple(sorted([*(pile - 1 for pile in piles if pile > 1), len(piles)], reverse=True))]
+
+
 def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "same.py"
     file.write_text(RING + call, encoding="utf-8")
@@ -119,6 +124,8 @@ def test_graphs(tmp_path: Path) -> None:
         name = run.name
     with explore_graph(frozenset({6}), split, layers=3, data=tmp_path) as run:
         assert "{1, 5}" in [run.board(key) for key in run.layer(1)]
+    with explore_graph((10,), bulgarian, data=tmp_path) as run:
+        assert list(run.path("farthest"))[:2] == ["(10,)", "(9, 1)"] and len(run.path("(4, 3, 2, 1)")) == 6
     assert verify_run(name, tmp_path, full=True).ok
 
 

@@ -190,6 +190,7 @@ def test_a_host_that_comes_back_waits_for_redis(redis_server: RedisServer, hakoi
     again.wait_for("this host waits for it")
     redis_server.start()
     wait_until(lambda: name in living_hosts(redis_server.client))
+    again.wait_for(f"named {name}, for")
     again.end()
     redis_server.kill()
     again = hakoiri.start(*command)

@@ -116,6 +116,8 @@ def assert_comes_home(hakoiri: Hakoiri, hosts: Hosts, run: str) -> None:
     assert [list(hosts.store(number).glob("run-*")) for number in range(2)] == [[], []]
     assert hakoiri.ask("verify", run, "--full")["faults"] == []
     assert digests(hakoiri, run) == known
+    status = hakoiri.here("status", run).stdout
+    assert "was kept" in status and "kept by" not in status
     assert "no host keeps layers" in hakoiri.here("collect", run, "--redis", hosts.url, check=False).error
 
 

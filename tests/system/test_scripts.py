@@ -125,6 +125,8 @@ def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
     for number in ("65,880", "898", "190"):
         assert re.search(rf"(?<![\d,]){number}(?![\d,])", done.stdout), f"no {number} in {done.stdout}"
     assert any((tmp_path / "data").iterdir())
+    assert f"start: runs are kept in {tmp_path}/data" in done.stderr
+    assert list((tree / "hakoiri/cli/__pycache__").glob("app.*.pyc")), "what is imported is compiled"
     assert done.stderr.count("compiling the kernels of klotski, once: takes") == 1
     done = call(tree / "scripts/setup", "--all-kernels", env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

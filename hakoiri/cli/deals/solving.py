@@ -90,6 +90,7 @@ def solve(
         )
     elif not plain:
         _print_rows(rows, show, shorten)
+        stdout().print(Text(f"goal: {game.goal_text()}"), soft_wrap=True)
     if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
         _tell_unsettled(open_deals, len(rows), most)
         raise typer.Exit(1)

@@ -132,7 +132,7 @@ def worker(
             team = (
                 counted(count, "worker processes")
                 if store is None
-                else f"host {name_in(store)} in {store}, {counted(count, 'threads')}"
+                else f"host in {store}, {counted(count, 'threads')}, named {name_in(store)},"
             )
             kept = f", each on one of the cores {', '.join(map(str, pinned))}" if pinned else ""
             if until < math.inf:
