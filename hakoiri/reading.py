@@ -59,8 +59,8 @@ def _is_title(line: str, rows: list[str]) -> bool:
     if len(rows) < 2 or len({len(row) for row in rows}) > 1:
         return False
     sizes = sorted((len(rows), len(rows[0])))
-    is_word = re.search(r"\s", line) is not None or line.isdecimal()
-    return (is_word and len(line) != len(rows[0])) or sorted(map(int, re.findall(r"\d+", line))) == sizes
+    # A single number is part of a board of Nakuron.
+    return (" " in line and len(line) != len(rows[0])) or sorted(map(int, re.findall(r"\d+", line))) == sizes
 
 
 def read_text(text: str) -> str:

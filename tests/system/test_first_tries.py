@@ -216,7 +216,6 @@ def test_errors_in_turns(hakoiri: Hakoiri) -> None:
     [
         ("3 x 2\nAB.\n...\n", "AB./..."),
         ("A board of mine\n\nAB.\n...\n", "AB./..."),
-        ("7\nAB.\n...\n", "AB./..."),
         ("AB.\n...\n\nBA.\n...\n", "has 2 boards: which?"),
     ],
 )

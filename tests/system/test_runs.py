@@ -123,7 +123,7 @@ def test_the_newest_complete_run_of_each_is_kept(repeated: Hakoiri) -> None:
     assert repeated.ask("runs", "--prune", "--yes") == {"runs": ["first", "stopped"], "status": "deleted"}
     assert names(repeated) == KEPT
     again = repeated.here("runs", "--prune")
-    assert (again.stdout, again.stderr) == ("", f"no repeated runs in {repeated.data}\n")
+    assert (again.stdout, again.stderr) == ("", f"no repeated or failed runs in {repeated.data}\n")
 
 
 def test_nothing_is_pruned_where_nobody_can_be_asked(repeated: Hakoiri) -> None:
