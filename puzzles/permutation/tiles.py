@@ -179,7 +179,7 @@ class Tiles(Numbered, Sized):
         if re.search(r"[^/][\s,]+[^/]", text) and all(word in (".", anything) or word.isdecimal() for word in words):
             numbered = {str(tile): letter for tile, letter in enumerate(_LETTERS)}
             text = "".join(numbered.get(word, word) for word in words)
-        text = text.lower().replace("0", ".")
+        text = text.replace("0", ".")
         if "/" not in text and len(text) == self._cells:
             text = "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
         if len(lines := text.split("/")) != self.rows:
@@ -193,12 +193,12 @@ class Tiles(Numbered, Sized):
                 if letter == anything:
                     board.append(_ANY)
                     continue
-                if letter not in letters:
+                if (tile := letters.find(letter.lower())) < 0:
                     known = f"the tiles are {letters[1:]}, the blank is '.'"
                     raise ConfigurationError(f"row {row} {line!r}: {letter!r} is not a tile; {known}")
-                if letters.index(letter) in board:
+                if tile in board:
                     raise ConfigurationError(f"row {row} {line!r}: {letter!r} appears twice")
-                board.append(letters.index(letter))
+                board.append(tile)
         return board
 
     def render(self, key: Key) -> str:

@@ -166,7 +166,7 @@ BAD_TEXTS = {
     ".12/345/67": ["row 3", "2 cells"],
     ".12/345/679": ["row 3", "'9'", "12345678"],
     ".12/3 5/678": ["row 2", "' '"],
-    ".12/345/67A": ["row 3", "'a'"],
+    ".12/345/67A": ["row 3", "'A'"],
     ".12/315/678": ["row 2", "'1'", "appears twice"],
     ".12/345/6.8": ["row 3", "'.'", "appears twice"],
     ".21/345/678": [".21/345/678", ".12/345/678", "parity"],
@@ -210,8 +210,8 @@ def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> N
 def test_any_number_of_tiles_in_a_line_is_one_move(board: str) -> None:
     rows, columns = board.split("x")
     puzzle = Tiles({"rows": rows, "columns": columns, "metric": "multi"})
-    assert puzzle.parameters == {"rows": rows, "columns": columns, "metric": "multi"}
-    assert tiles(board).parameters == {"rows": rows, "columns": columns}
+    assert puzzle.option_texts() == {"rows": rows, "columns": columns, "metric": "multi"}
+    assert tiles(board).option_texts() == {"rows": rows, "columns": columns}
     for key in whole(puzzle)[:: max(1, size_of(board) // 150)].tolist():
         text = puzzle.render(key)
         expected = sorted(puzzle.parse(after) for after in lines(text))
