@@ -21,6 +21,7 @@ from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import (
+    BEAT_SECONDS,
     HostBeat,
     draining_hosts,
     is_away,
@@ -105,13 +106,19 @@ class HostPool:
 
     def choose(self, again: bool = False) -> list[str]:
         """Return the hosts for a new run; `WorkerError` if too few live, `HostLostError` if they are chosen `again`."""
-        leaving, names = self.changes([])
-        wanted = max(self.copies, self._wanted or len(names), 1)
-        if len(names) < wanted:
-            text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
-            text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
-            raise (HostLostError if again else WorkerError)(text, Hint("host", "DIR"))
-        return names[:wanted]
+        # Redis may have lost all heartbeats a moment ago.
+        until = time.monotonic() + 2 * BEAT_SECONDS
+        while True:
+            leaving, names = self.changes([])
+            wanted = max(self.copies, self._wanted or len(names), 1)
+            if len(names) >= wanted:
+                return names[:wanted]
+            if again or time.monotonic() > until:
+                text = f"{counted(len(names), 'hosts')} live, {wanted} are wanted"
+                text += f"; {', '.join(sorted(leaving))} are to leave" if leaving else ""
+                raise (HostLostError if again else WorkerError)(text, Hint("host", "DIR"))
+            self._control.check()
+            time.sleep(_WAIT_SECONDS)
 
     def changes(self, members: Sequence[str]) -> tuple[set[str], list[str]]:
         """Return the hosts that are to leave, and living ones that a run may have besides its members."""

@@ -21,9 +21,9 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import mail
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.transport import data_redis
-from hakoiri.worker.transport.connection import living_hosts
+from hakoiri.worker.transport.connection import HostBeat, living_hosts
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
-from hakoiri.worker.transport.names import inbox_key, own_queue
+from hakoiri.worker.transport.names import HOSTS, inbox_key, own_queue, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.commands import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from tests.support.process_setup import set_clock, stand_still_after_layer
@@ -209,6 +209,22 @@ def test_a_host_is_told_without_waiting_for_its_answer(redis_server: RedisServer
     assert client.llen(f"{TaskQueue.redis_queue_namespace_prefix}{own_queue('a-host')}") == 1
     redis_server.kill()
     pool.tell("host-back", {"a-host": [np.arange(3)]})
+
+
+def test_hosts_whose_heartbeats_are_lost_for_a_moment_are_chosen(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a FLUSHALL while a run is dealt out."""
+    spec, client = PuzzleSpec("klotski"), redis_server.client
+    pool = HostPool(redis_server.url, client, spec.build(), spec, Control(), SilentObserver(), DEFAULT, wanted=2)
+
+    def beat(_: float) -> None:
+        for name in ("a", "b"):
+            client.sadd(HOSTS, name)
+            client.set(worker_key(name), str(HostBeat("7-a", 1, "")))
+
+    monkeypatch.setattr("time.sleep", beat)
+    assert pool.choose() == ["a", "b"]
 
 
 @pytest.mark.parametrize("word", ["new directory", "malformed URL"])
