@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.commands import ROOT
+from tests.support.commands import ROOT, wait_until
 
 SCRIPTS = sorted(
     path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix != ".py" and path.is_file()
@@ -35,6 +36,26 @@ def test_a_script_parses_and_stops_at_errors(script: Path) -> None:
     done = call(shell[1] or shell[2], "-n", script)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^set -eu", text, re.MULTILINE) or 'exit "$failed"' in text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root installs packages")
+@pytest.mark.parametrize(("before", "dies"), [("", ""), ("", "kill -KILL $PPID"), ("", "exit 1"), ("theirs", "")])
+def test_services_may_start_again_when_packages_are_installed(before: str, dies: str, tmp_path: Path) -> None:
+    """Also if the script is killed; a policy of somebody else stays."""
+    policy, script, tools = tmp_path / "policy-rc.d", tmp_path / "apt-install", tmp_path / "bin"
+    text = (ROOT / "scripts" / "apt-install").read_text(encoding="utf-8")
+    script.write_text(text.replace("/usr/sbin/policy-rc.d", str(policy)), encoding="utf-8")
+    tools.mkdir()
+    (tools / "apt-get").write_text(f"#!/bin/sh\ncat {policy} >>{tmp_path / 'seen'}\n{dies}\n", encoding="utf-8")
+    for file in (script, tools / "apt-get"):
+        file.chmod(0o755)
+    # Left by an earlier call when the machine went down, or somebody else's.
+    (mark,) = re.findall("mark='(.*)'", text)
+    policy.write_text(before or mark, encoding="utf-8")
+    done = call(script, "a-package", env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+    assert done.returncode == {"": 0, "exit 1": 1}.get(dies, -signal.SIGKILL)
+    assert "exit 101" in (tmp_path / "seen").read_text() or before
+    wait_until(lambda: policy.exists() == bool(before))
 
 
 def test_hooks_and_workflow_call_what_there_is() -> None:
