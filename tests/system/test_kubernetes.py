@@ -1,10 +1,13 @@
 """The manifests of examples/kubernetes: as Kubernetes defines them, confined, and with commands that exist."""
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -123,6 +126,22 @@ def test_images_and_users_are_those_of_compose() -> None:
     assert {CONTAINERS[name]["image"] for name in ("coordinator", "page", "host")} == {SERVICES["host"]["image"]}
     (user,) = re.findall(r"^USER (\d+):", DOCKERFILE, re.MULTILINE)
     assert {PODS[name]["spec"]["securityContext"]["runAsUser"] for name in ("coordinator", "host")} == {int(user)}
+
+
+def started_redis(password: str, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the command of its container with a `redis-server` that prints its settings."""
+    (tmp_path / "redis-server").write_text("#!/bin/sh\ncat\n", encoding="ascii")
+    (tmp_path / "redis-server").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
+    return subprocess.run(CONTAINERS["redis"]["command"], env=env, check=False, capture_output=True, text=True)
+
+
+def test_a_password_that_would_change_the_settings_of_redis_is_refused(tmp_path: Path) -> None:
+    assert 'requirepass "a-B_7"\n' in started_redis("a-B_7", tmp_path).stdout
+    for password in ("a b", 'a"b', "a#b", "a@b", "a\nsave 1 1", "$(id)"):
+        refused = started_redis(password, tmp_path)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "redis-password may hold letters" in refused.stderr
 
 
 def test_passwords_come_from_the_secret_alone() -> None:
