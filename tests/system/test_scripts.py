@@ -66,7 +66,9 @@ def test_hooks_and_workflow_call_what_there_is() -> None:
     assert [entry for entry in entries if entry.parts[0] != ".venv" and not (ROOT / entry).is_file()] == []
     (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"].values()
     assert job["steps"][-1] == {"run": ".ci/run"}
-    assert [step["uses"] for step in job["steps"] if "uses" in step] == ["actions/checkout@v4"]
+    (used,) = (step["uses"] for step in job["steps"] if "uses" in step)
+    # A commit: whoever owns a tag can move it.
+    assert re.fullmatch("actions/checkout@[0-9a-f]{40}", used)
 
 
 def copy_of_the_tree(target: Path) -> Path:
