@@ -2,6 +2,7 @@
 
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -223,7 +224,7 @@ def test_hosts_whose_heartbeats_are_lost_for_a_moment_are_chosen(
             client.sadd(HOSTS, name)
             client.set(worker_key(name), str(HostBeat("7-a", 1, "")))
 
-    monkeypatch.setattr("time.sleep", beat)
+    monkeypatch.setattr(time, "sleep", beat)
     assert pool.choose() == ["a", "b"]
 
 
