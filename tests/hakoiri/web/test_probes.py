@@ -33,13 +33,18 @@ def test_a_dry_run_says_the_same(served: Served) -> None:
     assert "10,461,394,944,000" in told
     assert re.search(r"disk +[\d,.]+ GB, [\d,.]+ GB are free", told)
     assert re.search(r"time +\S", told)
-    assert "cannot be combined" in served.command.here("run", "tiles", "--whole", "--dry-run", check=False).stderr
+    assert "181,440" in served.command.here("run", "tiles", "--whole", "--dry-run").stdout
 
 
 def test_a_goal_that_any_of_several_pieces_satisfies_is_noted(served: Served) -> None:
     row = served.client.post("/api/probe", json=BOARD | {"options": {"goal": "B@1,3"}}).json()
     assert row["goal_depth"] == 0
     assert "any of the 4 pieces of the shape of B" in row["notes"][0]
+    swapped = {"puzzle": "sliding", "start": "AB./...", "options": {"goal": "BA./***"}}
+    row = served.client.post("/api/probe", json=swapped).json()
+    assert "B means A or B" in row["notes"][0] and row["goal"].startswith("any of A B (1x1) at row 1")
+    # What is queued tells it, too.
+    assert served.client.post("/api/runs", json=swapped).json()["notes"] == row["notes"]
 
 
 def test_what_does_not_fit_is_said(served: Served) -> None:
