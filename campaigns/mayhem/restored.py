@@ -249,7 +249,7 @@ Each trial is a run of a small puzzle whose layers, or a whole space, two or thr
 them. All directories are copied at random moments. Those of the coordinator or of hosts are put back to an earlier
 moment: between two sessions, or while others are at work; sometimes ranges move meanwhile. Then the run is resumed. It
 must be right, compared layer by layer with a plain search, or be refused with one line, or wait: never wrong, never for
-ever. Where the line says that a host is to be drained, it is, and the run must be right then."""
+ever. Where the line says that a host is to be drained, it is, and the run is resumed again."""
 
     def case_of(self, number: int) -> str:
         return pair_of(number, WAYS, WORKS)
