@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.atlas.halves import orbits
+from campaigns.tables.stars import orbits
 
 
 @pytest.mark.parametrize(("points", "published"), [(5, 0), (6, 80), (7, 72), (8, 112), (9, 3_014), (10, 10_882)])

@@ -1,7 +1,9 @@
-"""Magic stars counted a second time, by halves that meet: nothing here is shared with the search of `puzzles.stars`.
+"""``python -m campaigns.tables.stars printed | halves POINTS``: magic stars by other programs. Prints JSON.
 
-    python -m campaigns.atlas.halves 13
+``printed``: the three programs of Hiroi in C (`stars.c`), their seconds and the numbers that they place, and the third
+with its mirror test at other points.
 
+``halves``: the stars of so many tips counted by halves that meet. Nothing is shared with the search of `puzzles.stars`.
 Line i of the star {n/2} has the tips i and i + 2 and the crossings i - 1 and i (mod n). From the numbers of tip 0, tip
 1 and crossing -1 the lines 0, 1, ... are filled one way, and the lines n - 1, n - 2, ... the other. One number of each
 line is chosen, and the last follows. Halves meet at three points. Those of one way are kept in a table by the numbers
@@ -9,11 +11,12 @@ there and by all that they have used, and each of the other way is looked up by 
 or on a crossing, and a rotation takes it to tip 0 or crossing -1; both cases are counted, reflections too.
 """
 
-import argparse
 import json
+import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,8 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.jit import jit
 
 _EMPTY = np.uint64(2**64 - 1)
+#: Points that a mirror image exchanges, without 2 and 3.
+_MIRRORED = ("5 6", "1 4", "8 9", "7 10")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 Table = NDArray[np.uint64]
 #: The number of halves that each place of a table stands for; at the end, the number of places taken.
@@ -119,16 +124,28 @@ def _place_of(key: np.uint64, keys: Table) -> int:
     return place
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Print how many orbits there are; the exit code."""
-    parser = argparse.ArgumentParser("halves", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("points", type=int, choices=range(5, 16), metavar="POINTS", help="5 to 15")
-    points = parser.parse_args(given).points
-    began = time.process_time()
-    found = orbits(points)
-    print(json.dumps({"points": points, "orbits": found, "cpu_seconds": time.process_time() - began}))
-    return 0
+def printed() -> dict[str, Any]:
+    """Compile and run the three programs; the least seconds of some runs are taken."""
+    result: dict[str, Any] = {}
+    with TemporaryDirectory() as folder:
+        program = str(Path(folder) / "stars")
+        subprocess.run(["gcc", "-O2", "-o", program, str(Path(__file__).with_suffix(".c"))], check=True)
+        for name, words, times in (("one", "1", 3), ("every", "1 all", 1), ("two", "2", 5), ("three", "3", 9),
+                                   *((f"mirror {pair}", f"3 {pair}", 1) for pair in _MIRRORED)):  # fmt: skip
+            for _ in range(times):
+                ended = subprocess.run([program, *words.split()], capture_output=True, text=True, check=True)
+                solutions, placed, ticks = map(int, ended.stdout.split())
+                seconds = min(ticks / 1e6, result.get(name, {}).get("seconds", ticks))
+                result[name] = {"solutions": solutions, "placed": placed, "seconds": seconds}
+    first, second, third = (result[name]["seconds"] for name in ("one", "two", "three"))
+    others = [result.pop(f"mirror {pair}")["placed"] for pair in _MIRRORED]
+    return result | {"ratios": [first / third, second / third], "others": others,
+                     "times": result["every"]["seconds"] / first}  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1] == "printed":
+        print(json.dumps(printed()))
+    else:
+        points = int(sys.argv[2])
+        print(json.dumps({"points": points, "orbits": orbits(points)}))

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from campaigns.atlas.entries import PYTHON, TO_FILE
+from campaigns.tables.entries import PYTHON, TO_FILE, answer_of
 
 #: Where what a command has cost so far is written down, and its answer.
 _SPENT, _ANSWER = "spent.json", "answer.json"
@@ -90,7 +90,7 @@ class Desk:
             return Cost(**json.loads((self.folder / _SPENT).read_text(encoding="utf-8")))
         return Cost()
 
-    def answer(self, line: Sequence[str], kills: Sequence[int] = ()) -> dict[str, Any]:
+    def answer(self, line: Sequence[str], kills: Sequence[int] = ()) -> Any:
         """Return the answer of a command line; raise `StoppedError` or `FailedError`.
 
         For each of `kills`, a number of bytes, its process is killed when so much lies on the disk, and gone on with.
@@ -101,7 +101,7 @@ class Desk:
             begun = line[0] == "run" and any(self.data.iterdir())
             ahead = kills[self.spent.kills :]
             self._process(["resume", "last"] if begun else line, target, ahead[0] if ahead else None)
-        return dict(json.loads(target.read_text(encoding="utf-8")))
+        return answer_of(target.read_text(encoding="utf-8"))
 
     def _process(self, line: Sequence[str], target: Path, fatal: int | None) -> None:
         """Run a command; if it comes to its end, `target` has its answer."""

@@ -1,28 +1,32 @@
 """A picture of the speed and the cost of runs of any size, made of the results of the atlas."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+
+from campaigns.tables.entries import Part
 
 #: Smaller runs are over before they have begun.
 LEAST = 100_000
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 
-def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
+def points(
+    parts: Sequence[Part], results: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the series and the point of each run by layers of at least `LEAST` configurations."""
-    for part in results["parts"].values():
-        for line in part["entries"]:
-            explored = line["stored_bytes"] and "layers" in line["rows"][0]
+    for part in parts:
+        for entry, line in results.get(part.name, {}).items():
+            explored = line["stored_bytes"] and "layers" in line["row"]
             if explored and line["configurations"] >= LEAST:
                 count, cost = line["configurations"], line["costs"][0]
                 used, peak = cost["cpu_seconds"], cost["peak_bytes"]
                 yield (
-                    _series(part["title"], line["entry"]),
+                    _series(part.title, entry),
                     {
                         "configurations": count,
-                        "a second": count / line["computing_seconds"],
+                        "a second": count / line["seconds"],
                         "a CPU second": count / used if used else None,
                         "memory": peak and peak / 1e6,
                         "disk": cost["disk_bytes"] / 1e6,
@@ -37,12 +41,12 @@ def _series(title: str, entry: str) -> str:
     return f"{title}, {rest}" if rest else title
 
 
-def draw(results: Mapping[str, Any], target: Path) -> None:
+def draw(parts: Sequence[Part], results: Mapping[str, Mapping[str, Mapping[str, Any]]], target: Path) -> None:
     """Three panels over the number of configurations: rates, memory, disk; both axes logarithmic."""
     from hakoiri.render.plots import drawn_into
 
     by_series: dict[str, list[dict[str, Any]]] = {}
-    for series, point in points(results):
+    for series, point in points(parts, results):
         by_series.setdefault(series, []).append(point)
     headings = {"a second": "configurations a second", "memory": "MB of memory, at most", "disk": "MB on disk, at most"}
     with drawn_into(target, (12, 4)) as figure:
