@@ -29,7 +29,7 @@ from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within,
 from hakoiri.worker.layers.partition import partition_by, scatter
 from hakoiri.worker.plays.met import SeenBoards
 from hakoiri.worker.plays.moving import games_request
-from hakoiri.worker.tasks import TASKS, do_task
+from hakoiri.worker.tasks import do_task
 
 #: Loads kernels into this process, or compiles them.
 Loader = Callable[[Puzzle], None]
@@ -80,9 +80,10 @@ def load_search_kernels(puzzle: Puzzle) -> None:
 
 
 def load_host_kernels(puzzle: Puzzle) -> None:
-    """Load the kernels of a search by layers in which hosts may take part."""
+    """Load the kernels of a search by layers in which workers or hosts take part, whose keys are checked."""
     load_search_kernels(puzzle)
     keys = puzzle.keys([puzzle.start])
+    puzzle.are_keys(keys)
     flow_of(puzzle, keys, _expansion(puzzle, keys))
     if keys.ndim == 1:
         _load_bitmap_kernels(keys)
@@ -114,6 +115,7 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
 def load_edge_kernels(puzzle: Puzzle) -> None:
     """Load the kernels for the moves between configurations."""
     keys = puzzle.keys([puzzle.start])
+    puzzle.are_keys(keys)
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
     balance(keys, targets, counts)
     pairs = pairs_of(keys, keys)
@@ -225,7 +227,7 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
 
 def kernels_of(task: str) -> Loader:
     """Return the loader of a task's kernels: all take a third of a second, those of a search by layers a twentieth."""
-    return _LOADERS.get(task, load_search_kernels if task in TASKS else load_host_kernels)
+    return _LOADERS.get(task, load_host_kernels)
 
 
 #: The tasks that call other kernels than a search by layers.
@@ -233,7 +235,6 @@ _LOADERS: dict[str, Loader] = {
     "before": load_unmove_kernels,
     "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,
-    "expand": load_host_kernels,
     "forest": load_edge_kernels,
     "host-edges": load_space_kernels,
     "host-hand": load_space_kernels,
@@ -253,7 +254,6 @@ _LOADERS: dict[str, Loader] = {
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
     """Return the expansion of `keys`; empty for a puzzle that fails, because the search reports that in more detail."""
     try:
-        puzzle.are_keys(keys)
         expansion = puzzle.expand(keys)
         check_expansion(puzzle, keys, expansion)
     except Exception:
