@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import OVERFLOW, Expansion, Matching
 from hakoiri.puzzles.errors import ConfigurationError
-from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.jit import jit, lowest_bit, popcount
 from hakoiri.puzzles.keys.fields import Field, Fields
 from hakoiri.puzzles.keys.layout import U64, Counts, Key, Keys, Mask
 from hakoiri.puzzles.options import Choice
@@ -287,6 +287,8 @@ def _expand_keys(keys: Keys, holes: int, merged: bool, room: Keys, counts: Count
             board = images[flip] ^ holes
             # A peg in the middle and at one end, a hole at the other.
             starts = board >> 1 & (board ^ board >> 2) & _FIRST_OF_THREE
+            if total + np.int64(popcount(np.uint64(starts))) > len(room):
+                return OVERFLOW
             while starts != 0:
                 jump = _JUMP_IMAGES[flip, lowest_bit(np.uint64(starts))]
                 starts &= starts - 1
@@ -294,8 +296,6 @@ def _expand_keys(keys: Keys, holes: int, merged: bool, room: Keys, counts: Count
                 if merged:
                     for j in range(1, 8):
                         least = min(least, images[j] ^ jump[j])
-                if total == len(room):
-                    return OVERFLOW
                 room[total] = least
                 total += 1
         counts[i] = total - before

@@ -185,35 +185,36 @@ def find_boards(keys: Keys, tables: BoardTables, found: Mask) -> None:
     follows the symbols that the last one has not.
     """
     masks, before, strides, geometry = tables
-    blank, one, kinds = np.uint64(len(strides) - 1), np.uint64(1), _large_kinds(masks)
+    blank, one, zero, kinds = np.uint64(len(strides) - 1), np.uint64(1), np.uint64(0), _large_kinds(masks)
     small = strides[kinds - 1] if kinds else first_state(before, strides) + one
-    # By depth: state, free cells, the least key with these symbols, and the least beyond.
-    stack = np.zeros((MOST_CELLS + 1, 6), dtype=np.uint64)
-    stack[0, 0], stack[0, 1] = first_state(before, strides), geometry[0]
-    stack[0, 4], stack[0, 5] = entry(keys, before, np.uint64(before.shape[1] - 1))
-    depth = 0
+    # By depth: states and free cells; the least keys with these symbols, and the least beyond, low and high words.
+    stack = np.zeros((6, MOST_CELLS + 1), dtype=np.uint64)
+    states, rests, lows, highs, low_ends, high_ends = stack
+    states[0], rests[0] = first_state(before, strides), geometry[0]
+    low_ends[0], high_ends[0] = entry(keys, before, np.uint64(before.shape[1] - 1))
+    depth = zero
     for i in range(len(keys)):
         low, high = get_pair(keys, i)
-        while depth > 0 and not is_below(keys, low, high, stack[depth, 4], stack[depth, 5]):
-            depth -= 1
-        if is_below(keys, low, high, stack[depth, 2], stack[depth, 3]):
-            depth = 0
-        fits = is_below(keys, low, high, stack[depth, 4], stack[depth, 5])
-        while fits and stack[depth, 0] >= small:
-            state, rest = stack[depth, 0], stack[depth, 1]
-            least_low, least_high = stack[depth, 2], stack[depth, 3]
+        while depth != zero and (
+            not is_below(keys, low, high, low_ends[depth], high_ends[depth])
+            or is_below(keys, low, high, lows[depth], highs[depth])
+        ):
+            depth -= one
+        state, rest, least_low, least_high = states[depth], rests[depth], lows[depth], highs[depth]
+        fits = is_below(keys, low, high, low_ends[depth], high_ends[depth])
+        while fits and state >= small:
             symbol = first_symbol(keys, before, state, blank, *minus(keys, low, high, least_low, least_high))
             mask = masks[symbol, lowest_bit(rest)]
-            fits = mask != np.uint64(0) and mask & ~rest == np.uint64(0)
+            fits = mask != zero and mask & ~rest == zero
             if fits:
-                depth += 1
-                stack[depth, 0], stack[depth, 1] = state - strides[symbol], rest & ~mask
-                stack[depth, 2], stack[depth, 3] = plus(
-                    keys, least_low, least_high, *entry(keys, before, state + symbol)
-                )
-                stack[depth, 4], stack[depth, 5] = plus(
+                depth += one
+                low_ends[depth], high_ends[depth] = plus(
                     keys, least_low, least_high, *entry(keys, before, state + symbol + one)
                 )
+                least_low, least_high = plus(keys, least_low, least_high, *entry(keys, before, state + symbol))
+                state -= strides[symbol]
+                rest &= ~mask
+                states[depth], rests[depth], lows[depth], highs[depth] = state, rest, least_low, least_high
         found[i] = fits
 
 

@@ -5,6 +5,7 @@ All layers are read together, one key range after the other, so that each block 
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -120,20 +121,30 @@ class LayersAudit:
 
     def check(self, bounds: tuple[Key, Key]) -> None:
         """Check the keys low <= key < high of all layers. Thread-safe."""
-        found = [slice_between(self._others, *bounds)]
+        found = list[tuple[LayerAudit, LayerRecord, Keys]]()
         for layer in self.layers:
             if layer.record is not None:
-                try:
-                    found.append(self._checked(layer, layer.record, *bounds))
-                except DamagedError as error:
-                    layer.fault(described(error, self._store))
-        twice = equal_neighbours(sort_keys(np.concatenate(found)))[:1]
+                with self._faults_of(layer):
+                    found.append((layer, layer.record, self._store.slice(layer.depth, *bounds, raw=True)))
+        together = sort_keys(np.concatenate([slice_between(self._others, *bounds), *(keys for *_, keys in found)]))
+        # Neighbours share what it takes to check them.
+        right = self._store.are_keys is None or self._store.are_keys(together).all()
+        for layer, record, keys in found:
+            with self._faults_of(layer):
+                self._add(layer, record, keys if right else self._store.checked(keys, f"layer {layer.depth}"))
         with self._lock:
-            self.duplicate = sort_keys(np.concatenate([self.duplicate, twice]))[:1]
+            self.duplicate = sort_keys(np.concatenate([self.duplicate, equal_neighbours(together)[:1]]))[:1]
 
-    def _checked(self, layer: LayerAudit, record: LayerRecord, low: Key, high: Key) -> Keys:
-        """Return the keys of a layer in a range, and add them to its sums."""
-        keys = self._store.slice(layer.depth, low, high)
+    @contextmanager
+    def _faults_of(self, layer: LayerAudit) -> Iterator[None]:
+        """Add damage found within this to a layer's faults."""
+        try:
+            yield
+        except DamagedError as error:
+            layer.fault(described(error, self._store))
+
+    def _add(self, layer: LayerAudit, record: LayerRecord, keys: Keys) -> None:
+        """Add the keys of a layer in a range to its sums."""
         in_order = is_increasing(keys)
         goals = int(np.count_nonzero(self._is_goal(keys))) if len(keys) else 0
         candidates = self._sample.candidates(keys, record.size)
@@ -143,7 +154,6 @@ class LayersAudit:
             layer.candidates.append(candidates)
             if not in_order:
                 layer.fault(f"the keys of layer {layer.depth} are not strictly increasing")
-        return keys
 
     def finish(self) -> None:
         """Compare the sums of each layer without other faults with its record."""

@@ -76,10 +76,13 @@ class RunStore(Ledger):
             )
         return keys
 
-    def blocks(self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False) -> Iterator[Keys]:
+    def blocks(
+        self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False, raw: bool = False
+    ) -> Iterator[Keys]:
         """Yield the keys of a layer block by block, from the block that may hold `begin` on.
 
-        With `after`, from the first block that begins with `begin` or later.
+        With `after`, from the first block that begins with `begin` or later. Those that are `raw` are not checked: the
+        caller does so for several layers together, which is faster, or only compares them.
         """
         if begin > self.layout.greatest:
             return
@@ -93,7 +96,7 @@ class RunStore(Ledger):
             name = mine[-1][0] + b"\0" if len(mine) == most else None
             most = min(2 * most, _BATCH)
             for found, value in mine:
-                yield self.decode(_block(found, value))
+                yield self.decode(_block(found, value), raw)
 
     def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[Block]:
         """Return the blocks of a layer that begin with `firsts`, which are neighbours; any thread may `decode` them."""
@@ -103,14 +106,14 @@ class RunStore(Ledger):
             raise self._damaged(f"layer {number} changed while it was read")
         return [_block(*entry) for entry in entries]
 
-    def decode(self, block: Block) -> Keys:
+    def decode(self, block: Block, raw: bool = False) -> Keys:
         """Return the keys of a block; `DamagedError` if it is damaged, or a key is not a configuration."""
         try:
             keys = decode(block, self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
         is_given = block.number <= self.given or self._away.get(block.number)
-        return self.checked(keys, f"layer {block.number}") if is_given else keys
+        return self.checked(keys, f"layer {block.number}") if is_given and not raw else keys
 
     def checked(self, keys: Keys, where: str) -> Keys:
         """Return some keys; `DamagedError`, naming `where` they are, if kernels may not take one (`are_keys`)."""
@@ -119,10 +122,10 @@ class RunStore(Ledger):
             raise self._damaged(f"{where} has {wrong:#x}, which is not a configuration of {puzzle}")
         return keys
 
-    def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
-        """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
+    def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS, raw: bool = False) -> Keys:
+        """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them; `raw` as above."""
         found = []
-        for block in self.blocks(number, low, database):
+        for block in self.blocks(number, low, database, raw=raw):
             found.append(slice_between(block, low, high))
             if key_at(block, -1) >= high - 1:
                 break
@@ -153,7 +156,7 @@ class RunStore(Ledger):
             value = None if name is None else entries.get(database, name)
             if name is None or value is None:
                 return found
-            block, end = self.decode(_block(name, value)), len(keys)
+            block, end = self.decode(_block(name, value), raw=True), len(keys)
             # This block decides all keys before the next block, also those beyond its own last key.
             if key_at(keys, -1) > key_at(block, -1):
                 following = entries.name_after(database, name, number_key(number))
