@@ -312,9 +312,9 @@ def test_while_a_host_is_away_copies_are_looked_at(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"sample": 1 << 17}, "out of bounds"),
-        ({"seed": 1 << 32}, "out of bounds"),
-        ({"seed": -1}, "out of bounds"),
+        ({"sample": 1 << 17}, "not readable"),
+        ({"seed": 1 << 32}, "not readable"),
+        ({"seed": -1}, "not readable"),
         ({"round": 3}, "no check"),
     ],
 )

@@ -69,7 +69,7 @@ def test_no_block_is_decoded_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     commit_layers(directory, [np.concatenate(clumps)])
     decoded = []
     decode = RunStore.decode
-    monkeypatch.setattr(RunStore, "decode", lambda *given: decoded.append(given[1]) or decode(*given))
+    monkeypatch.setattr(RunStore, "decode", lambda *given, **how: decoded.append(given[1]) or decode(*given, **how))
     with RunStore(directory) as store:
         asked = [place * 10**7 for place in range(400)]
         found = store.contains(0, layout.pack(asked))
