@@ -16,6 +16,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.blocks import Coded
 from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange import exchange, shares
@@ -32,8 +33,10 @@ from tests.support.near_hosts import (
     driven,
     resources_of,
 )
+from tests.support.plain_search import reference_layers
 from tests.support.runs import Notes
 from tests.support.servers import RedisServer
+from tests.support.toy import Toy
 from tests.support.toy_runs import EMBEDDINGS, before_call, new_run
 
 pytestmark = pytest.mark.timeout(300)
@@ -130,6 +133,21 @@ def test_no_layer_is_begun_after_the_last_that_is_wanted(
     directory = make_run(tmp_path, spec, "explore", {"layers": 5}, Resources())
     assert driven(directory, resources_of(monkeypatch, "u64", 60.0), Notes()).depth == 5
     assert ahead == dict.fromkeys((2, 3, 4), len(NAMES))
+
+
+def test_a_host_merges_no_key_that_kernels_may_not_take(
+    hosts: NearHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": "u64", "keys": "spread", "directed": "no", "size": "400"}
+    toy = Toy(options)
+    wrong = reference_layers(toy.successors, toy.start)[5][0]
+    monkeypatch.setattr(Toy, "are_keys", lambda _, keys: keys != wrong)
+    directory = new_run(tmp_path, options)
+    said = f"host .*: run .*: layer 5 would have {wrong:#x}, which is not a configuration of toy"
+    with pytest.raises(WorkerError, match=said):
+        driven(directory, resources_of(monkeypatch, "u64"), Notes())
+    with RunStore(directory) as store:
+        assert store.state.depth == 4
 
 
 def test_a_run_that_stops_leaves_nothing_under_way(
