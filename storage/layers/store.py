@@ -123,7 +123,7 @@ class RunStore(Ledger):
         return keys
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS, raw: bool = False) -> Keys:
-        """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them; `raw` as for `blocks`."""
+        """Return the keys of a layer with low <= key < high. Decodes the blocks that may hold them; see `blocks`."""
         found = []
         for block in self.blocks(number, low, database, raw=raw):
             found.append(slice_between(block, low, high))
