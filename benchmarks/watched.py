@@ -22,6 +22,7 @@ from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps import rounds
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 
@@ -121,7 +122,7 @@ class _Watch:
         looking = time.process_time()
         # If ranges are cut or move, hosts answer keys and figures of layers, not a map.
         fields = {} if task in ("host-cut", "host-settle") else msgpack.unpackb(arrays[0].tobytes())
-        key = process, task, HostRequest.of(chunk).depth
+        key = process, task, unpacked(chunk, HostRequest).depth
         told = fields.get("size", 0), fields.get("bytes", 0)
         # A layer may take several rounds, and an answer counts all of them up to now.
         size, sent = (now - earlier for now, earlier in zip(told, self._told.get(key, (0, 0)), strict=True))

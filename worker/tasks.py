@@ -19,7 +19,6 @@ from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.deals import hunting, solving, starts
-from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs import designing, family
 from hakoiri.worker.graphs.closed import component_distances
@@ -33,6 +32,7 @@ from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.partition import scatter, table_of
 from hakoiri.worker.layers.ranges import expand_chunk
 from hakoiri.worker.nakuron import tilting
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.plays import moving
 from hakoiri.worker.solitaires import hunting as hunting_cards
 from hakoiri.worker.solitaires import solving as solving_cards

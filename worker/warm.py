@@ -14,7 +14,7 @@ from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.blocks import code_bits, code_keys, decode, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.deals.hunting import Leg
-from hakoiri.worker.deals.solving import MOST_POSITIONS, packed, request
+from hakoiri.worker.deals.solving import MOST_POSITIONS, request
 from hakoiri.worker.graphs.bounds import widest
 from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
 from hakoiri.worker.graphs.components import inner_graph, label_components
@@ -27,6 +27,7 @@ from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from hakoiri.worker.layers.partition import partition_by, scatter
+from hakoiri.worker.plain import packed
 from hakoiri.worker.plays.met import SeenBoards
 from hakoiri.worker.plays.moving import games_request
 from hakoiri.worker.tasks import do_task

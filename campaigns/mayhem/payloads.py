@@ -25,7 +25,8 @@ from hakoiri.storage.layers.blocks import HEADER_BYTES, Block, code_keys, decode
 from hakoiri.storage.ledger.records import seal
 from hakoiri.storage.names import block_key
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.hosts.requests import HostMerged, HostRequest, as_array, read_answer
+from hakoiri.worker.hosts.requests import HostMerged, HostRequest
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.transport import payload
 from hakoiri.worker.transport.connection import HostBeat, without_password
 from hakoiri.worker.transport.data_redis_pool import open_data_redis
@@ -53,8 +54,8 @@ def _answers(chance: random.Random) -> None:
     fields = asdict(HostMerged(5, 1, "0" * 32, 300, 0, 700, 0.5, 0.9, [2, 3]))
     if chance.random() < 0.5:
         fields[chance.choice(sorted(fields))] = chance.choice((None, -1, 2**63, 1.5, b"\xff", "x" * 99, [], {}, True))
-    answer = as_array(fields)
-    read_answer(HostMerged, answer if chance.random() < 0.5 else _changed(answer, chance))
+    (answer,) = packed(fields)
+    unpacked([answer if chance.random() < 0.5 else _changed(answer, chance)], HostMerged)
 
 
 def _requests(chance: random.Random) -> None:
@@ -67,7 +68,7 @@ def _requests(chance: random.Random) -> None:
         arrays[0] = _changed(request, chance)
     else:
         _harm(arrays, chance)
-    HostRequest.of(arrays).cuts.table.sum()
+    unpacked(arrays, HostRequest).cuts.table.sum()
 
 
 def _changed(array: np.ndarray[Any, Any], chance: random.Random) -> np.ndarray[Any, Any]:

@@ -38,14 +38,14 @@ from hakoiri.storage.layers.digest import Digest
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.storage.ledger.records import Count, typed
-from hakoiri.worker.deals.solving import DealFigures, SolveResult, request, unpacked
+from hakoiri.worker.deals.solving import DealFigures, SolveResult, request
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import do_task
 
 #: Distinguishes the file of a certificate from the name of a run.
 SUFFIX = ".json"
 _VERSION = 1
 _MOST_BYTES = 1_000_000
-_FIELDS = ("certificate", "puzzle", "options", "deal", "figures", "layers", "digest")
 
 
 class CertificateError(RunError, ValueError):
@@ -107,11 +107,10 @@ def certificate_of(store: RunStore) -> Certificate:
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
     """Write the file, replacing an older one; `NotWritableError` if that fails."""
-    fields = asdict(certificate)
+    fields = {"certificate": _VERSION} | asdict(certificate)
     layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
-    told = [("certificate", json.dumps(_VERSION))]
-    told += [(name, f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name])) for name in _FIELDS[1:]]
-    text = ",\n".join(f' "{name}": {value}' for name, value in told)
+    texts = {name: f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name]) for name in fields}
+    text = ",\n".join(f' "{name}": {value}' for name, value in texts.items())
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, f"{{\n{text}\n}}\n")

@@ -22,7 +22,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals.hunting import Objective, WalkResult
-from hakoiri.worker.deals.solving import packed, unpacked
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
@@ -156,7 +156,7 @@ class HuntDeals(RowsJob):
     def _land(self, leg: int, walked: WalkResult) -> None:
         seconds = round(self.session.seconds, 3)
         standing = hunt_plan.LegEnd(leg=leg, **vars(walked), seconds=seconds, when=local_time())
-        self.keep(LEG, leg, standing.row())
+        self.keep(LEG, leg, standing, "leg")
         self._standings[leg] = standing
         better = walked.figures is not None and walked.best_score > self._score
         self._score = walked.best_score if better else self._score

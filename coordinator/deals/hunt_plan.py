@@ -10,8 +10,8 @@ for a given deal begins each cycle with it, without the smaller sizes.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.errors import Hint, PuzzleError, require_within
@@ -72,9 +72,6 @@ class LegEnd:
     seconds: float = 0.0
     when: str = ""
     figures: DealFigures | None = None
-
-    def row(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "leg"}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import Goal, SolveResult, request, unpacked
+from hakoiri.worker.deals.solving import Goal, SolveResult, request
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Arrays, do_task
 from hakoiri.worker.warm import load_solving_kernels
 
@@ -182,7 +183,7 @@ class StudyDeals(RowsJob):
 
     def _keep_deal(self, size: int, number: int, answers: dict[int, SolveResult]) -> None:
         deal, table = deal_of(self.study, self._puzzles[size], number, answers), self.study.named(size)
-        self.keep(table, number, deal.figures())
+        self.keep(table, number, deal, "number", "size")
         self._found = StudyFigures(self._found.deals_done + 1, self._found.positions + deal.positions)
         total = len(self.study.sizes) * self.study.deals
         self.tell(Progress(self._found.deals_done, total, "deals", table))

@@ -66,10 +66,6 @@ class Deal:
             return "solvable"
         return "unsolvable" if self.exhausted else "capped"
 
-    def figures(self) -> dict[str, Any]:
-        """Return the fields of a row: everything but size and number."""
-        return {name: value for name, value in asdict(self).items() if name not in ("size", "number")}
-
 
 StudyResult = Mapping[int, Sequence[Deal]]
 

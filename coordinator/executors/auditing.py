@@ -13,8 +13,9 @@ import numpy as np
 
 from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.session.work_log import WorkLog
-from hakoiri.worker.deals.solving import SolveResult, packed, unpacked
+from hakoiri.worker.deals.solving import SolveResult
 from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Array, Arrays
 
 _chance = secrets.SystemRandom()

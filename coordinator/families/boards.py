@@ -33,8 +33,9 @@ from hakoiri.puzzles.families.mixes import Mix
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
-from hakoiri.worker.deals.solving import MOST_POSITIONS, layers_from, packed, unpacked
+from hakoiri.worker.deals.solving import MOST_POSITIONS, layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, MemberRow, measure, member_of, plain
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.warm import load_family_kernels
 
 #: Bytes per configuration while a mix is measured: moves, their copy by components, 64 distances.

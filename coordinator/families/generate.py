@@ -22,8 +22,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, statistics
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Arrays
 from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
 

@@ -7,7 +7,7 @@ results become a row of the study, and the folder is deleted.
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ class StudySizes(RowsJob):
     def make_rows(self) -> None:
         for number in self._missing(self._rows):
             self._rows[number] = self._measure(number)
-            self.keep(SIZE, number, asdict(self._rows[number]))
+            self.keep(SIZE, number, self._rows[number])
             found = self.found()
             self.tell(Progress(found.members_done, found.members, "members"), at_once=True)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -19,8 +19,9 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import bytes_of_search, packed, unpacked
+from hakoiri.worker.deals.solving import bytes_of_search
 from hakoiri.worker.deals.starts import StartFigures, StartRequest, measure, puzzle_from
+from hakoiri.worker.plain import packed, unpacked
 
 START = "start"
 #: Starts of a study, and the most that are searched again without ``--full``, and that are shown.
@@ -161,7 +162,7 @@ class StudyStarts(RowsJob):
         for place, result in self.session.context.executor.map("start", chunks):
             number = missing[place]
             self._rows[number] = unpacked(result, StartFigures)
-            self.keep(START, number, asdict(self._rows[number]))
+            self.keep(START, number, self._rows[number])
             self.tell(Progress(len(self._rows), len(self.plan.listed), "starts"))
             self.session.control.check()
 

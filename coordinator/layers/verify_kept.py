@@ -13,7 +13,8 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_fault
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
-from hakoiri.worker.hosts.requests import HostChecked, read_answer
+from hakoiri.worker.hosts.requests import HostChecked
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array
 
 
@@ -89,7 +90,7 @@ def _checked(
         asked = {host: {**common, "attempt": attempt, "round": number} for host in left}
         # The first request alone has the keys that lie here.
         told = keepers.ask("host-check", last, asked, lambda host: beside.pop(host, []), waits=False)
-        answers |= {host: arrays for host, arrays in told.items() if read_answer(HostChecked, arrays[0]).finished}
+        answers |= {host: arrays for host, arrays in told.items() if unpacked(arrays, HostChecked).finished}
         left -= answers.keys()
         number += 1
     return answers
@@ -98,6 +99,6 @@ def _checked(
 def _read(host: str, arrays: list[Array]) -> _Answer:
     """Read the last answer of a host."""
     told, figures, copies, duplicate, counts, keys = arrays
-    checked = read_answer(HostChecked, told)
+    checked = unpacked([told], HostChecked)
     faults = [f"host {host}: {fault}" for fault in checked.faults]
     return _Answer(faults, checked.broken, figures, copies, duplicate, np.split(keys, np.cumsum(counts)[:-1]))

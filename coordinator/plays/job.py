@@ -81,7 +81,8 @@ class Optimise(Optimisation):
     def tables(self) -> list[Table]:
         rounds = rounds_of(self.store)
         rows = [
-            {"round": number + 1} | {name: rounds[number].row()[name] for name in _COLUMNS} for number in sorted(rounds)
+            {"round": number + 1} | {name: getattr(rounds[number], name) for name in _COLUMNS}
+            for number in sorted(rounds)
         ]
         return last_rows("rounds", rows)
 

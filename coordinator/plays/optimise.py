@@ -6,7 +6,7 @@ progress is among the run's arrays.
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -243,12 +243,12 @@ class Optimisation(RowsJob):
             self._best = best
 
     def _end_round(self, ended: plans.Round) -> None:
-        self.keep(ROUND, ended.number, ended.row())
+        self.keep(ROUND, ended.number, ended, "number")
         self._rounds[ended.number], self._unfinished = ended, 0
 
     def commit(self, **life: Any) -> None:
         if self._best is not self._kept:
-            self.keep(BEST, self._best.round, asdict(self._best))
+            self.keep(BEST, self._best.round, self._best)
         super().commit(**life)
         self._kept, self._kept_at = self._best, time.monotonic()
 

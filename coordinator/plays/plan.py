@@ -110,9 +110,6 @@ class Round:
     seconds: float
     profile: list[int]
 
-    def row(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "number"}
-
     def layers_left(self, taken: int) -> float:
         """Return the number of layers that it still had to go when it had taken `taken`."""
         passed = sum(each < taken for each in self.profile)

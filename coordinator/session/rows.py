@@ -1,7 +1,6 @@
 """The base of runs that make rows: one result after another, each committed, so that an interruption costs little."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 from math import inf
@@ -55,9 +54,9 @@ class RowsJob(Job):
                 self.commit()
         self.commit(status="complete")
 
-    def keep(self, table: str, number: int, row: Mapping[str, Any]) -> None:
-        """Stage a row; it is durable with the next commit."""
-        ResultRows(self.store, table).stage(number, row)
+    def keep(self, table: str, number: int, row: Any, *without: str) -> None:
+        """Stage a row, as `ResultRows.stage` does; it is durable with the next commit."""
+        ResultRows(self.store, table).stage(number, row, *without)
 
     def tell(self, progress: Progress, at_once: bool = False) -> None:
         """Report progress; commit if `at_once` or if a commit is due."""

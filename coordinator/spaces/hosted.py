@@ -30,8 +30,9 @@ from hakoiri.storage.results.census import SLAB, read_numbers, stage_numbers
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.graphs.trees import TreeEdges
-from hakoiri.worker.hosts.requests import HostPassed, read_answer
+from hakoiri.worker.hosts.requests import HostPassed
 from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.spaces.ranges import even_slabs, slabs_of_range
 from hakoiri.worker.spaces.slabs import ranks_of
 from hakoiri.worker.spaces.tree_union import LOW, TreeNumbers, TreeUnion
@@ -170,7 +171,7 @@ class HostedSpace:
         while left := [host for host in hosts if host not in told or not told[host].finished]:
             fields = {host: self._fields() for host in left}
             for host, answer in self._keepers.ask(task, 0, fields, arrays).items():
-                told[host] = read_answer(HostPassed, answer[0])
+                told[host] = unpacked(answer, HostPassed)
                 self._seconds[host] += told[host].seconds
                 self._threads[host] = told[host].threads
             self._rounds += any(told[host].seconds for host in left)
@@ -189,13 +190,13 @@ class HostedSpace:
         keepers, fields = self._keepers, self._fields() | {"attempt": self._keepers.next_attempt()}
         hosts = keepers.range_map.hosts
         answers = keepers.ask("host-hand", 0, dict.fromkeys(hosts, fields))
-        handed = {host: read_answer(HostPassed, arrays[0]) for host, arrays in answers.items()}
+        handed = {host: unpacked(arrays, HostPassed) for host, arrays in answers.items()}
         if any(len(each.sent) != len(hosts) for each in handed.values()):
             raise PayloadError("the answer of a host is not readable: it names unknown hosts")
         awaited = {host: {"expected": [handed[other].sent[n] for other in hosts]} for n, host in enumerate(hosts)}
         answers = keepers.ask("host-edges", 0, {host: fields | more for host, more in awaited.items()})
         for host, arrays in answers.items():
-            self._count(host, sent=handed[host].bytes, received=read_answer(HostPassed, arrays[0]).received)
+            self._count(host, sent=handed[host].bytes, received=unpacked(arrays, HostPassed).received)
         self._store.erase(META, NUMBERS_KEY)
         self._store.stage_record(META, NUMBERS_KEY, begun)
         union = self._union([self._edges(host, answers[host]) for host in hosts])
@@ -205,7 +206,7 @@ class HostedSpace:
 
     def _edges(self, host: str, arrays: list[Array]) -> TreeEdges:
         """Read the answer of a host about its edges; `PayloadError` for anything else."""
-        if read_answer(HostPassed, arrays[0]).stray:
+        if unpacked(arrays, HostPassed).stray:
             report_wrong_moves(self._session)
         _, pairs, sizes = arrays if len(arrays) == 3 else (None, arrays[0], arrays[0])
         if pairs.dtype != np.int64 or sizes.dtype != np.uint32 or {pairs.ndim, sizes.ndim} != {1} or not len(sizes):

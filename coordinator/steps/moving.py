@@ -20,8 +20,9 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, State
 from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, ROUND_KEY
 from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.hosts.requests import HostSent, read_answer
+from hakoiri.worker.hosts.requests import HostSent
 from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array
 
 #: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
@@ -238,7 +239,7 @@ class RangeMover:
         def work() -> None:
             fields = {"first": first, "targets": targets, "attempt": self._keepers.next_attempt()}
             answers = self._keepers.ask("host-send", last, dict.fromkeys(hosts, fields))
-            told = {host: read_answer(HostSent, arrays[0]).sent for host, arrays in answers.items()}
+            told = {host: unpacked(arrays, HostSent).sent for host, arrays in answers.items()}
             awaited = {host: {"expected": [told[other][n] for other in hosts]} for n, host in enumerate(hosts)}
             self._keepers.ask("host-receive", last, {host: fields | more for host, more in awaited.items()})
 

@@ -19,7 +19,8 @@ from hakoiri.coordinator.steps.base import require_base
 from hakoiri.puzzles.errors import counted
 from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import META, ROUND_KEY
-from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, read_answer
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array
 
 #: A layer is short if it is expanded in less time, and the layer before it was merged in less. A loss then also costs
@@ -81,7 +82,7 @@ class HostRounds:
         ahead = is_short and not is_last and not range_map.copies
         answers = self._ask("host-merge", depth, told, ahead=ahead)
         self._ahead = _Ahead(depth + 1, range_map, _told_by(answers)) if ahead else None
-        merged = {host: read_answer(HostMerged, arrays[0]) for host, arrays in answers.items()}
+        merged = {host: unpacked(arrays, HostMerged) for host, arrays in answers.items()}
         self._merged = max(answer.seconds for answer in merged.values())
         if fault := _lost_keys(told, merged):
             # IMPORTANT: the loss may be in a round that is kept.
@@ -178,4 +179,4 @@ def new_beginning() -> str:
 
 def _told_by(answers: dict[str, list[Array]]) -> dict[str, HostExpanded]:
     """Return the figures of hosts about expanding, which come last in their answers."""
-    return {host: read_answer(HostExpanded, arrays[-1]) for host, arrays in answers.items()}
+    return {host: unpacked(arrays[-1:], HostExpanded) for host, arrays in answers.items()}

@@ -93,7 +93,10 @@ class Ledger:
     def plan(self, kind: type[_Made]) -> _Made:
         """Return the plan in the manifest as the dataclass `kind`; `DamagedError` if the fields do not fit."""
         with self.fitting("plan"):
-            return typed(self.manifest.plan, kind, whole=True)
+            # IMPORTANT: what a later version plans must not be passed over.
+            if unknown := self.manifest.plan.keys() - kind.__dataclass_fields__.keys():  # type: ignore[attr-defined]
+                raise ValueError(f"{', '.join(unknown)} is not known")
+            return typed(self.manifest.plan, kind)
 
     def limits(self) -> dict[str, Any]:
         """Return the limits of the run, which a user may extend; their fields depend on its kind."""

@@ -5,7 +5,7 @@ A right CRC proves nothing about who wrote the map: `read_msgpack` reads it, as 
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -17,7 +17,7 @@ from hakoiri.storage.errors import DamagedError
 
 _CRC_BYTES = 4
 #: The most bytes of a value with a type, and without one: there an empty map takes one byte, and 72 in memory.
-_MOST_BYTES, MOST_UNTYPED = 1 << 24, 1 << 22
+MOST_BYTES, MOST_UNTYPED = 1 << 24, 1 << 22
 #: The most levels of maps and lists in a record without a type: what prints a record recurses.
 _MOST_LEVELS = 12
 #: The most letters of an error, which may quote what was read.
@@ -29,26 +29,21 @@ _Read = TypeVar("_Read")
 _decoder: Callable[[Any], msgspec.msgpack.Decoder[Any]] = cache(msgspec.msgpack.Decoder)
 
 
-def read_msgpack(raw: bytes | memoryview, kind: type[_Read], most: int = _MOST_BYTES, whole: bool = False) -> _Read:
+def read_msgpack(raw: bytes | memoryview, kind: type[_Read], most: int = MOST_BYTES) -> _Read:
     """Return the `kind` in msgpack of others, which may be anything; ``ValueError`` in one line unless it fits.
 
-    Memory is taken only for what fits the type. Unknown fields of a dataclass are passed over, unless it is to be the
-    `whole`.
+    Memory is taken only for what fits the type. Unknown fields of a dataclass are passed over.
     """
     if len(raw) > most:
         raise ValueError(f"{len(raw):,} bytes, above the limit of {most:,}")
     with _in_one_line():
         found: _Read = _decoder(kind).decode(raw)
-        if whole:
-            _require_known(_decoder(dict[str, msgspec.Raw]).decode(raw), kind)
         return found
 
 
-def typed(fields: Mapping[str, Any], kind: type[_Read], whole: bool = False) -> _Read:
+def typed(fields: Mapping[str, Any], kind: type[_Read]) -> _Read:
     """Return the `kind` with these plain values for fields, as `read_msgpack` does."""
     with _in_one_line():
-        if whole:
-            _require_known(fields, kind)
         return msgspec.convert(fields, kind)
 
 
@@ -60,11 +55,6 @@ def _in_one_line() -> Iterator[None]:
         raise ValueError(visible(str(error)).partition("\n")[0][:_MOST_SAID]) from None
 
 
-def _require_known(names: Iterable[str], kind: Any) -> None:
-    if unknown := [name for name in names if name not in kind.__dataclass_fields__]:
-        raise ValueError(f"{', '.join(unknown)} is not known")
-
-
 def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
     """Return the bytes of a record, sealed for its `place`, so that no other record can pass for it."""
     # Commands that only read do without it.
@@ -73,7 +63,7 @@ def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
     return seal(msgpack.packb(fields, use_bin_type=True), place)
 
 
-def unpack_as(kind: type[_Read], raw: bytes, what: str, place: bytes = b"", most: int = _MOST_BYTES) -> _Read:
+def unpack_as(kind: type[_Read], raw: bytes, what: str, place: bytes = b"", most: int = MOST_BYTES) -> _Read:
     """Return a record as a `kind`; a `DamagedError` names `what` if the bytes or the place differ, or it is not one."""
     payload = unseal(raw, what, place)
     try:

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,9 +33,11 @@ class ResultRows:
     def __init__(self, ledger: Ledger, table: str) -> None:
         self._ledger, self._table, self._prefix = ledger, table, f"{table}/".encode()
 
-    def stage(self, number: int, fields: Mapping[str, Any]) -> None:
-        """Stage a row for the next commit; it replaces an older row of this number."""
-        self._ledger.stage_record(ROWS, self._name(number), dict(fields))
+    def stage(self, number: int, row: Any, *without: str) -> None:
+        """Stage a row, a dataclass or a map, `without` some fields; it replaces an older row of this number."""
+        fields = row if isinstance(row, Mapping) else asdict(row)
+        fields = {name: value for name, value in fields.items() if name not in without}
+        self._ledger.stage_record(ROWS, self._name(number), fields)
 
     def numbers(self) -> list[int]:
         """The numbers of the rows, in order. `DamagedError` for a damaged name, which may be that of a row."""
@@ -64,7 +67,7 @@ class ResultRows:
             what = f"row {number} of {self._table}"
             if named:
                 with self._ledger.fitting(what):
-                    found[number] = typed(self.read(number) | {named: number, **more}, kind, whole=True)
+                    found[number] = typed(self.read(number) | {named: number, **more}, kind)
             else:
                 found[number] = self._ledger.read_as(kind, ROWS, self._name(number), what)
         return found

@@ -28,11 +28,11 @@ from hakoiri.puzzles.sliding_blocks.boards import least_image
 from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.deals.solving import packed, unpacked
 from hakoiri.worker.graphs import family
 from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
 from hakoiri.worker.graphs.family import OPEN, Member, MemberRequest, MemberRow, measure, member_of, plain
 from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.plain import packed, unpacked
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 

@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import part
-from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array, read_answer
+from hakoiri.worker.hosts.requests import HostPassed, HostRequest
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
@@ -285,8 +286,8 @@ def test_what_a_host_says_must_fit_what_is_known(
         answer = perform(asked, name, arrays, session)
         if (asked, name) != (task, "b"):
             return answer
-        told = read_answer(HostPassed, answer[0])
-        return [as_array(asdict(replace(told, **change(told)))), *answer[1:]]
+        told = unpacked(answer, HostPassed)
+        return [*packed(replace(told, **change(told))), *answer[1:]]
 
     monkeypatch.setattr(hosts, "perform", lie)
     with pytest.raises((ContradictionError, PayloadError), match=r"at its hosts|unknown hosts"):

@@ -1,7 +1,7 @@
 """Runs brought home from hosts: in pieces, and checked; and what hosts say of layers that cannot be."""
 
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,8 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import WorkerError
-from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array, read_answer
+from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Array, Arrays
 from tests.support.near_hosts import NAMES, NearHosts, driven, resources_of
 from tests.support.runs import Notes, StoppingAfter
@@ -74,10 +75,10 @@ def test_what_a_host_says_of_a_layer_must_fit_what_is_known(
 
     def lie(task: str, name: str, arrays: Arrays, session: str) -> list[Array]:
         answer = perform(task, name, arrays, session)
-        if (task, name, HostRequest.of(arrays).depth) != ("host-merge", "b", 4):
+        if (task, name, unpacked(arrays, HostRequest).depth) != ("host-merge", "b", 4):
             return answer
-        told = read_answer(HostExpanded, answer[1])
-        return [answer[0], as_array(asdict(replace(told, size=told.size - 1)))]
+        told = unpacked(answer[1:], HostExpanded)
+        return [answer[0], *packed(replace(told, size=told.size - 1))]
 
     monkeypatch.setattr(hosts, "perform", lie)
     with pytest.raises(WorkerError, match="its hosts have"):

@@ -48,10 +48,10 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Progress, State
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals import hunting as requests
-from hakoiri.worker.deals import solving
 from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective, WalkResult, score_of
 from hakoiri.worker.deals.solving import DealFigures
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.solitaires import hunting
 from hakoiri.worker.solitaires.counting_kernels import Field, count_positions, early_layers
 from hakoiri.worker.solitaires.hunting import _undo_moves, change, deal_of, field_of, figures_of, walk
@@ -284,8 +284,8 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
     puzzle = gap(4)
     leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
     found = walk(puzzle, leg)
-    assert found == walk(puzzle, solving.unpacked(solving.packed(leg), Leg))
-    assert found == solving.unpacked(solving.packed(found), WalkResult)
+    assert found == walk(puzzle, unpacked(packed(leg), Leg))
+    assert found == unpacked(packed(found), WalkResult)
     assert found.figures == plain_figures(found.best)
     assert found.figures is not None
     assert score_of(found.figures, objective) == found.best_score >= found.score
@@ -381,7 +381,7 @@ def test_records_are_shown_in_order_however_their_legs_end(tmp_path: Path) -> No
     assert len(found.records) > 1
     with RunLock(found.directory), RunStore(found.directory, writable=True) as store:
         for number, leg in found.legs.items():
-            ResultRows(store, LEG).stage(number, replace(leg, seconds=100.0 - number).row())
+            ResultRows(store, LEG).stage(number, replace(leg, seconds=100.0 - number), "leg")
         store.commit(store.state)
         (table,) = open_job(store).tables()
     assert [row["after"] for row in table.rows] == [f"{100 - found.records[0].leg} s"] * len(found.records)
@@ -543,7 +543,8 @@ def test_a_record_that_lies_is_found_out(full: bool, tmp_path: Path) -> None:
     found = chased(small_hunt(), tmp_path, legs=24)
     lying = found.records[0 if full else -1]
     with RunStore(found.directory, writable=True) as store:
-        row = found.legs[lying.leg].row()
+        row = asdict(found.legs[lying.leg])
+        del row["leg"]
         ResultRows(store, "leg").stage(lying.leg, row | {"figures": row["figures"] | {"depth": 99}})
         store.commit(store.state)
     assert f"{lying.deal}: the search in memory found" in verified(found.directory, full).faults[0]
@@ -693,5 +694,5 @@ def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_p
 
 def test_figures_survive_the_way_to_the_rows() -> None:
     found = WalkResult("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
-    assert solving.unpacked(solving.packed(found), WalkResult) == found
+    assert unpacked(packed(found), WalkResult) == found
     assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

@@ -65,5 +65,5 @@ def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
 def test_rows_of_studies_that_had_a_place_for_shortened_moves_are_read() -> None:
     first = {"moves": 9, "positions": 30, "shortened": None, "shortest": None}
     rest = {"positions": 40, "depth": 12, "exhausted": True, "capped": False, "seconds": 0.1}
-    found = typed({"size": 4, "number": 0, "first": first, "fixed": None, **rest}, Deal, whole=True)
+    found = typed({"size": 4, "number": 0, "first": first, "fixed": None, **rest}, Deal)
     assert (found.first, found.outcome("fixed")) == (Solution(9, 30), "unsolvable")

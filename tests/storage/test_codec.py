@@ -422,7 +422,6 @@ def test_news_survives(event: Event) -> None:
 @given(st.binary(max_size=30) | (JUNK | st.dictionaries(st.text(max_size=4), JUNK, max_size=4)).map(msgpack.packb))
 @example(b"")
 @example(msgpack.packb({"kind": "done", "token": "1"}))
-@example(msgpack.packb({"kind": "done", "token": "1", "attempt": 1, "worker": "w", "colour": "red"}))
 @example(msgpack.packb({1: "done"}, strict_types=True))
 @example(Event("done", "1", 1, "w").pack() + b"\0")
 def test_junk_is_no_news(raw: bytes) -> None:

@@ -40,6 +40,7 @@ from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import layers, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
@@ -121,7 +122,7 @@ class NearHosts(HostPool):
             except Exception as error:
                 raise WorkerError(f"host {name}: {error}", *getattr(error, "hints", ())) from error
             self.asked[task] += 1
-            self.then(task, name, HostRequest.of(arrays))
+            self.then(task, name, unpacked(arrays, HostRequest))
         return answers
 
     def tell(self, task: str, requests: Mapping[str, Arrays]) -> None:

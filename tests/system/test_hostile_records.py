@@ -12,12 +12,13 @@ import pytest
 from hakoiri.coordinator.runs.catalogue import delete_run
 from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.records import pack_record, seal, unpack_record
+from hakoiri.storage.ledger.records import MOST_UNTYPED, pack_record, seal, unpack_record
 from hakoiri.storage.names import MANIFEST_KEY, META, STATE_KEY
 from hakoiri.web.settings import Settings
-from hakoiri.worker.deals.solving import SolveResult, unpacked
+from hakoiri.worker.deals.solving import SolveResult
 from hakoiri.worker.exchange.partial import Partial
-from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, read_answer
+from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.transport.messages import Event, MsgpackSerializer
 from hakoiri.worker.transport.payload import unpack_arrays
 from tests.support.commands import Hakoiri
@@ -30,8 +31,8 @@ _IN_A_MAP = b"\x81\xa4plan" + _HOSTILE
 _AS_ARRAY = np.frombuffer(_IN_A_MAP, dtype=np.uint8)
 READERS: dict[str, Callable[[], object]] = {
     "payload": lambda: unpack_arrays(seal(_HOSTILE)),
-    "request": lambda: HostRequest.of([_AS_ARRAY]),
-    "answer": lambda: read_answer(HostExpanded, _AS_ARRAY),
+    "request": lambda: unpacked([_AS_ARRAY], HostRequest, MOST_UNTYPED),
+    "answer": lambda: unpacked([_AS_ARRAY], HostExpanded),
     "result": lambda: unpacked([_AS_ARRAY], SolveResult),
     "event": lambda: Event.unpack(_IN_A_MAP),
     "job": lambda: MsgpackSerializer.loads(_IN_A_MAP),

@@ -19,8 +19,9 @@ from hakoiri.storage.names import FORMAT_VERSION
 from hakoiri.worker.exchange.step import RangeStep
 from hakoiri.worker.hosts import part, step, wire
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest, read_answer
+from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import Array
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.servers import RedisServer
@@ -78,13 +79,13 @@ def test_the_layers_are_those_of_a_plain_search(
     for number in everybody:
         ask("host-take", number, puzzle.layout.pack(right.layers[0]))
     for depth, layer in enumerate([*right.layers[1:], []], 1):
-        told = [read_answer(HostExpanded, ask("host-expand", n, depth=depth, attempt=depth)[0]) for n in everybody]
+        told = [unpacked(ask("host-expand", n, depth=depth, attempt=depth), HostExpanded) for n in everybody]
         assert sum(answer.size for answer in told) == len(right.layers[depth - 1])
         merged = []
         for number in everybody:
             waits = [answer.sent[number] for answer in told]
             answer = ask("host-merge", number, depth=depth, attempt=depth, round=1, expected=waits)
-            merged.append(read_answer(HostMerged, answer[0]))
+            merged.append(unpacked(answer, HostMerged))
         assert sum(answer.size for answer in merged) == len(layer)
         found: list[Key] = []
         for number in everybody:
@@ -131,6 +132,6 @@ def test_a_host_of_many_ranges_takes_older_layers_whole(
         mine = replace(request, me=number)
         host.perform("host-take", puzzle, "session", mine.arrays(*layers), hosts[1])
         arrays = host.perform("host-expand", puzzle, "session", mine.arrays(), hosts[1])
-        size += read_answer(HostExpanded, arrays[0]).size
+        size += unpacked(arrays, HostExpanded).size
     assert partition.ranges > 32
     assert size == len(layers[-1])

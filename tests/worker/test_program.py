@@ -87,7 +87,8 @@ from hakoiri.worker.warm import load_host_kernels
 if {warm}:
     from hakoiri import api
     import hakoiri.cli.driving
-    from hakoiri.worker.deals.solving import DealFigures, packed, unpacked
+    from hakoiri.worker.deals.solving import DealFigures
+    from hakoiri.worker.plain import packed, unpacked
     unpacked(packed({{"positions": 1, "moves": 1, "depth": 1}}), DealFigures)
     for name in PUZZLES:
         puzzle = PuzzleSpec(name, start={boards}.get(name)).build()

@@ -12,7 +12,8 @@ from hakoiri.puzzles.solitaires.gap import Gap
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
 from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
 from hakoiri.worker.deals import solving as layered
-from hakoiri.worker.deals.solving import Goal, SolveResult, packed, read_request, request, unpacked
+from hakoiri.worker.deals.solving import Goal, SolveResult, read_request, request
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.solitaires.solving import solve
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,12 +14,12 @@ from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, members, sort_keys
-from hakoiri.storage.ledger.records import Count, read_msgpack
-from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.storage.ledger.records import Count
+from hakoiri.worker.errors import TaskError
 from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.plain import packed, unpacked
 
 Arrays = Sequence[NDArray[Any]]
-_Read = TypeVar("_Read")
 #: Positions expanded together.
 _BLOCK = 1 << 16
 #: The most positions that an index of 32 bits can number.
@@ -167,16 +166,3 @@ def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder,
 @lru_cache(maxsize=16)
 def _sized(puzzle: Dealt, size: int) -> Dealt:
     return puzzle if puzzle.size == size else puzzle.sized(size)
-
-
-def packed(value: Any) -> list[NDArray[Any]]:
-    """Return a dataclass or plain values as an array, the form that tasks exchange: the bytes of msgpack."""
-    return [np.frombuffer(msgpack.packb(value, default=asdict), dtype=np.uint8)]
-
-
-def unpacked(arrays: Arrays, kind: type[_Read]) -> _Read:
-    """The inverse of `packed`; `PayloadError` unless it is a `kind`."""
-    try:
-        return read_msgpack(arrays[0].tobytes(), kind, whole=is_dataclass(kind))
-    except (ValueError, LookupError) as error:
-        raise PayloadError(f"a message of a worker is not readable: {error}") from error

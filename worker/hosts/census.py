@@ -11,7 +11,7 @@ Only what was handed over is lost with any of the hosts, and is handed over agai
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -28,8 +28,9 @@ from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
-from hakoiri.worker.hosts.requests import HostPassed, HostRequest, as_array
+from hakoiri.worker.hosts.requests import HostPassed, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
+from hakoiri.worker.plain import packed
 from hakoiri.worker.spaces.joining import Joining, JoinProgress, StrayMoveError
 from hakoiri.worker.spaces.listing import Listing, listed
 from hakoiri.worker.spaces.ranges import SlabRanges, grown_by_threads
@@ -170,7 +171,7 @@ class HostCensus:
                 moves=done.moves, balance=done.balance, spilled=self._joining.spill.stored_bytes,
                 done=record.size if finished else self._done, beginning=done.beginning,
             )  # fmt: skip
-        return [as_array(asdict(replace(told, **figures)))]
+        return packed(replace(told, **figures))
 
     # What they work on
 

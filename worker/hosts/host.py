@@ -19,14 +19,15 @@ from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.errors import RunHeldError, StorageError
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.ledger.records import MOST_UNTYPED, pack_record
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.mail import Mail
 from hakoiri.worker.hosts.part import RunPart
-from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest, as_array
+from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest
+from hakoiri.worker.plain import packed, unpacked
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
@@ -92,7 +93,7 @@ class Host:
 
         Raises `PayloadError` if the layer has to be made anew, and storage errors.
         """
-        request = HostRequest.of(chunk)
+        request = unpacked(chunk, HostRequest, MOST_UNTYPED)
         directory = self._directory_of(request.manifest)
         with _named(directory.name, str(request.manifest.get("run"))):
             if task == "host-leave":
@@ -100,7 +101,7 @@ class Host:
                 if directory.exists():
                     os.utime(directory)
                     directory.rename(self._directory / f"{_DELETED}{secrets.token_hex(3)}-{directory.name}")
-                return [as_array({})]
+                return packed({})
             if not directory.exists():
                 if task != "host-take":
                     raise request.lost(f"it keeps nothing of run {request.manifest.get('run')}")

@@ -6,7 +6,7 @@ layer that the coordinator has not committed is dropped when the next one begins
 
 import sys
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +29,11 @@ from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
 from hakoiri.worker.hosts.reading import PartCheck, require_layers
-from hakoiri.worker.hosts.requests import HostExpanded, HostRequest, as_array
+from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.machine import available_memory
+from hakoiri.worker.plain import packed
 from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
@@ -97,7 +98,7 @@ class RunPart:
             self._layers.finish(made, own if sum(part.nbytes for part in own) <= self._shares.layer_bytes else None)
         if copied:
             self.copies.finish()
-        return [as_array({})]
+        return packed({})
 
     def expand(self, request: HostRequest, session: str) -> list[Array]:
         """Expand own keys of the layer before `request.depth` for a round, and send what other hosts keep."""
@@ -111,7 +112,7 @@ class RunPart:
     def keep(self, request: HostRequest, session: str) -> list[Array]:
         """Make the round that was expanded last durable."""
         self._asked(request, session).keep(request.expected)
-        return [as_array({})]
+        return packed({})
 
     def back(self, request: HostRequest, session: str) -> list[Array]:
         """Go back to the end of round `request.round`, another attempt; without it the answer names round 0."""
@@ -122,8 +123,8 @@ class RunPart:
         with suppress(DamagedError):
             self._step = self._step_from(mark, request, session) if mark else None
         if self._step is None:
-            return [as_array(asdict(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0, [])))]
-        return [as_array(asdict(self._step.told()))]
+            return packed(HostExpanded(0, 0, 0.0, 0, [0] * len(request.hosts), 0, False, 0, []))
+        return packed(self._step.told())
 
     def merge(self, request: HostRequest, session: str) -> list[Array]:
         """Merge the own ranges of layer `request.depth`, durable on return; its figures.
@@ -132,10 +133,10 @@ class RunPart:
         """
         merged = self._merge(request, session)
         if not request.ahead:
-            return [merged]
+            return merged
         following = replace(request, depth=request.depth + 1, round=0)
         self._step = self._step_from(_first_mark(following), following, session)
-        return [merged, *self._expand(following, session)]
+        return merged + self._expand(following, session)
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
@@ -156,7 +157,7 @@ class RunPart:
         self._transfer = Transfer(
             self.store, self.copies, self._data_pool, request, session, self._layers.link.compresses
         )
-        return [as_array(asdict(self._transfer.send()))]
+        return packed(self._transfer.send())
 
     def receive(self, request: HostRequest, session: str) -> list[Array]:
         """Make durable what other hosts have sent."""
@@ -164,7 +165,7 @@ class RunPart:
             raise PayloadError("this host expects no blocks, because it was restarted")
         self._transfer.finish(request.expected)
         self._abandon()
-        return [as_array({})]
+        return packed({})
 
     def settle(self, request: HostRequest) -> list[Array]:
         """Move blocks to the store of own ranges or of copies; return the figures of `Copies.settle`.
@@ -247,7 +248,7 @@ class RunPart:
                 self._copies.finish()
             self.store.commit(replace(self.store.state, depth=depth - 1))
 
-    def _merge(self, request: HostRequest, session: str) -> Array:
+    def _merge(self, request: HostRequest, session: str) -> list[Array]:
         """Merge a layer; its figures. IMPORTANT: nothing refers to its step afterwards, which holds older layers."""
         step = self._asked(request, session)
         try:
@@ -261,13 +262,13 @@ class RunPart:
         self._layers.finish(step.mark, keys)
         step.close(clear=True)
         self._step = None
-        return as_array(asdict(figures))
+        return packed(figures)
 
     def _expand(self, request: HostRequest, session: str) -> list[Array]:
         """Expand one round of the layer in progress; return its `HostExpanded`."""
         step = self._asked(request, session)
         step.expand(request.round_seconds)
-        return [as_array(asdict(step.told()))]
+        return packed(step.told())
 
     def _step_from(self, mark: RoundMark, request: HostRequest, session: str) -> HostStep:
         return HostStep(self._layers, self._data_pool, request, session, mark)

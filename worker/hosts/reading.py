@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from time import monotonic
 
 import numpy as np
@@ -18,8 +17,9 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, block_key
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.hosts.requests import HostChecked, HostRequest, as_array
+from hakoiri.worker.hosts.requests import HostChecked, HostRequest
 from hakoiri.worker.hosts.wire import compressed
+from hakoiri.worker.plain import packed
 from hakoiri.worker.spaces.joining import JoinProgress
 from hakoiri.worker.tasks import Array
 
@@ -118,7 +118,7 @@ class PartCheck:
         until = monotonic() + _SECONDS
         for _ in self._steps:
             if monotonic() > until:
-                return [as_array(asdict(HostChecked(False, [], [])))]
+                return packed(HostChecked(False, [], []))
         self.finished = True
         layers = self._audit.layers
         broken = [layer.depth for layer in layers if layer.faults]
@@ -127,7 +127,7 @@ class PartCheck:
         samples = [np.concatenate([self._layout.empty(0), *layer.candidates]) for layer in layers]
         checked = HostChecked(True, self._audit.faults[:_MOST_FAULTS], broken)
         return [
-            as_array(asdict(checked)), np.array(own, dtype=np.uint64),
+            *packed(checked), np.array(own, dtype=np.uint64),
             np.array(copied, dtype=np.uint64), self._audit.duplicate,
             np.array([len(keys) for keys in samples], dtype=np.int64), np.concatenate(samples),
         ]  # fmt: skip

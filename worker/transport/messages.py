@@ -54,7 +54,7 @@ class Event:
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
             fields = read_msgpack(raw, dict[str, Any], MOST_UNTYPED)
-            return typed(fields | {"hints": Hint.read(fields.get("hints", ()))}, cls, whole=True)
+            return typed(fields | {"hints": Hint.read(fields.get("hints", ()))}, cls)
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
 

@@ -231,7 +231,7 @@ def _understood(host: HostProtocol | None, task: str, **fields: Any) -> TaskRequ
     if task not in (host.tasks if host else TASKS):
         raise WorkerError(f"this worker has no task {task!r}; {_SAME}")
     try:
-        return typed(fields, TaskRequest, whole=True)
+        return typed(fields, TaskRequest)
     except ValueError as error:
         raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
 

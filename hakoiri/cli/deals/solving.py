@@ -63,7 +63,8 @@ def solve(
     from hakoiri.coordinator.deals.dealing import deals_of, dealt
     from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.jit import prepare
-    from hakoiri.worker.deals.solving import SolveResult, request, unpacked
+    from hakoiri.worker.deals.solving import SolveResult, request
+    from hakoiri.worker.plain import unpacked
     from hakoiri.worker.tasks import do_task
     from hakoiri.worker.warm import compiling, load_solving_kernels
 
