@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import TWICE, Measure
-from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE
+from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, by_workers
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
@@ -148,7 +148,7 @@ def _lies(scene: Scene, share: float) -> None:
     program = _LIES.format(number=number, share=share, mark=str(mark))
     with _beside(scene, program):
         scene.outcome.figures["harms"] += 1
-        running = scene.start(*scene.work.begin, *scene.work.farmed, "--audit", "100%")
+        running = scene.start(*by_workers(scene.work).begin, "--audit", "100%")
         scene.finish(running)
     _finish(scene, running, mark.exists())
 

@@ -11,7 +11,7 @@ from campaigns.mayhem.memory import Group, entering
 from campaigns.mayhem.scene import MOST_SECONDS, Scene
 from campaigns.mayhem.services import POISON_FILE, POISONS
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial, pair_of
-from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, WORKS, differences, findings, undisturbed_in
+from campaigns.mayhem.works import FOR_WORKERS, OWN_FILE, WORKS, by_workers, differences, findings, undisturbed_in
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -48,9 +48,10 @@ class Poisoned:
 
     def queue(self) -> None:
         """Queue the poisonous run, then the good one."""
-        farmed = (_FARMED, self.scene.work.farmed) if self.scene.redis else ((), ())
-        for line, options in zip((("enqueue", self.puzzle), self.scene.work.queue), farmed, strict=True):
-            self.runs.append(self.scene.hakoiri.here(*line, *options, "--json").json["run"])
+        farms = bool(self.scene.redis)
+        poisonous = ("enqueue", self.puzzle, *(_FARMED if farms else ()))
+        for line in (poisonous, by_workers(self.scene.work, farms).queue):
+            self.runs.append(self.scene.hakoiri.here(*line, "--json").json["run"])
 
     def status(self, number: int) -> str:
         """Return the status of run 0 (poisonous) or run 1 (good); empty if there is no such run."""

@@ -20,6 +20,7 @@ from campaigns.mayhem.works import (
     Standing,
     Undisturbed,
     Work,
+    by_workers,
     differences,
     findings,
     standing,
@@ -82,11 +83,11 @@ class Scene:
 
     def drive(self) -> Running:
         """The command that makes the run, or goes on with it."""
-        farmed = self.work.farmed if self.redis else ()
+        work = by_workers(self.work, bool(self.redis))
         if not self.made():
-            return self.start(*self.work.begin, *farmed)
+            return self.start(*work.begin)
         # `resume` lacks options of other kinds of run.
-        ways = (*self.work.ways, *farmed) if self.work.line[0] in ("run", "hardest") else ()
+        ways = work.ways if work.line[0] in ("run", "hardest") else ()
         return self.start("resume", the_run(self.work, self.hakoiri.data).name, *ways)
 
     def coordinate(self) -> Running:
@@ -100,7 +101,7 @@ class Scene:
 
     def queue(self) -> None:
         """Make the run and leave it to whoever serves."""
-        self.hakoiri.here(*self.work.queue, *(self.work.farmed if self.redis else ()))
+        self.hakoiri.here(*by_workers(self.work, bool(self.redis)).queue)
 
     def farm(
         self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] | None = None,

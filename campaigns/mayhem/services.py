@@ -12,7 +12,7 @@ import psutil
 
 from campaigns.mayhem import poisonous
 from campaigns.mayhem.trials import ImpossibleError, Outcome
-from campaigns.mayhem.works import OWN_FILE, Undisturbed, Work, differences, findings
+from campaigns.mayhem.works import OWN_FILE, Undisturbed, Work, by_workers, differences, findings
 from hakoiri.coordinator.runs import apart
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.errors import StorageError
@@ -79,7 +79,7 @@ class Driver(Service):
 
     def queue(self, work: Work) -> None:
         """Queue a good run; none if its disk is full."""
-        queued = self.hakoiri.here(*work.queue, *(work.farmed if self._farms else ()), "--json", check=False)
+        queued = self.hakoiri.here(*by_workers(work, bool(self._farms)).queue, "--json", check=False)
         if queued.code == 0:
             self.waiting[queued.json["run"]] = work
 

@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -59,6 +59,15 @@ class Work:
     def queue(self) -> tuple[str, ...]:
         """The one that makes it and leaves it to a coordinator."""
         return ("enqueue", *self.begin[1:]) if self.line[0] == "run" else (*self.begin, "--queue")
+
+
+def by_workers(work: Work, farms: bool = True) -> Work:
+    """Return the run of which workers, or hosts, are given much, if it `farms`: options are given once."""
+    if not farms:
+        return work
+    pairs = zip(work.ways[::2], work.ways[1::2], strict=True)
+    kept = [word for option, value in pairs if option not in work.farmed for word in (option, value)]
+    return replace(work, ways=(*kept, *work.farmed))
 
 
 def _keep_often() -> None:
