@@ -12,7 +12,7 @@ from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.storage.layers.digest import DIGEST, Digest
 from hakoiri.storage.ledger.records import Count, Real
-from hakoiri.worker.errors import TaskError
+from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition, read_partition
 from hakoiri.worker.plain import packed
 from hakoiri.worker.tasks import Array
@@ -80,7 +80,9 @@ class HostRequest:
     @cached_property
     def cuts(self) -> Partition:
         """The ranges; `PayloadError` for bytes that cut no keys."""
-        return read_partition(self.partition, LAYOUTS[self.manifest["layout"]])
+        if (layout := LAYOUTS.get(str(self.manifest.get("layout")))) is None:
+            raise PayloadError("a request is not readable: its manifest has no layout")
+        return read_partition(self.partition, layout)
 
     @cached_property
     def mine(self) -> frozenset[int]:
