@@ -225,6 +225,9 @@ class Ring(Puzzle):
     def describe_moves(self, path):
         return [EVIL] * (len(path) - 1)
 
+    def same_text(self, text, written):
+        return True
+
     def pictures(self, path):
         return [Picture(9, 9, (Part(EVIL, (Label(1, 1, EVIL, 4, EVIL),), 1, 1),)) for key in path]
 """

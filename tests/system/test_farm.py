@@ -127,7 +127,7 @@ def test_slow_rules_are_farmed_without_being_asked_for(hakoiri: Hakoiri, redis_s
     for name in ("layers", "digest", "configurations"):
         assert ended.json[name] == alone[name]
     work_log = hakoiri.ask("status", "last")["work_log"]
-    assert work_log["layers"]["workers"]["layers"] > 3
+    assert work_log["layers"]["workers"]["layers"] > 0
     assert {row["name"] is None for row in work_log["expanders"]} == {False, True}
     assert hakoiri.ask("verify", "last")["ok"]
 

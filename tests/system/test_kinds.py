@@ -64,7 +64,15 @@ def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
     assert (listed["status"], listed["counted"], listed["progress"]["done"]) == ("complete", 8, 8)
     again = hakoiri.ask("resume", run)
     assert (again["rows"], again["digest"], again["sessions"], again["depth"]) == (8, f"{8:064x}", 1, None)
-    sound = {"run": run, "ok": True, "complete": True, "sampled": False, "seed": None, "checked": {"numbers": 8}}
+    sound = {
+        "run": run,
+        "ok": True,
+        "complete": True,
+        "sampled": False,
+        "seed": None,
+        "believed": "",
+        "checked": {"numbers": 8},
+    }
     assert hakoiri.ask("verify", run) == sound | {"faults": [], "cause": None}
     hakoiri.here("delete", run, "--yes")
     assert hakoiri.ask("runs") == {"runs": []}

@@ -39,7 +39,8 @@ PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/***.*.*/**..***/##*.
 #: The layers of more than 20 million configurations.
 TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
 #: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
-STARVED = ("--memory", "1MB", "--farm", "1", "--chunk", "4000")
+TIGHT = ("--memory", "1MB", "--farm", "1")
+STARVED = (*TIGHT, "--chunk", "4000")
 #: To go on at full speed with what was begun in small chunks.
 AT_SPEED = ("--chunk", "100000")
 #: What a process may take beyond its budget, and what a kill may cost.
@@ -401,7 +402,7 @@ def test_a_disk_that_fills_in_a_long_layer(
         refused_for_room(hakoiri, "resume", "last", *STARVED, data=disk.place, before=disk.before)
         assert_kept(records, standing(directory)[1])
         shutil.copytree(directory, hakoiri.data / directory.name)
-    hakoiri("resume", "last", *STARVED, *AT_SPEED)
+    hakoiri("resume", "last", *TIGHT, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -416,7 +417,7 @@ def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, dep
     limit = (hakoiri.run_directory() / DATA_FILE).stat().st_size + 4_096
     refused_for_room(hakoiri, "resume", "last", *STARVED, before=partial(limit_files, limit))
     assert_kept(records, standing_of(hakoiri)[1])
-    hakoiri("resume", "last", *STARVED, *AT_SPEED)
+    hakoiri("resume", "last", *TIGHT, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 

@@ -44,7 +44,9 @@ def test_a_goal_that_any_of_several_pieces_satisfies_is_noted(served: Served) ->
     row = served.client.post("/api/probe", json=swapped).json()
     assert "B means A or B" in row["notes"][0] and row["goal"].startswith("any of A B (1x1) at row 1")
     # What is queued tells it, too.
-    assert served.client.post("/api/runs", json=swapped).json()["notes"] == row["notes"]
+    made = served.client.post("/api/runs", json=swapped).json()
+    assert made["notes"] == row["notes"]
+    assert served.client.delete(f"/api/runs/{made['run']}").is_success
 
 
 def test_what_does_not_fit_is_said(served: Served) -> None:
