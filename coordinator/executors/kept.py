@@ -137,10 +137,10 @@ class KeptBlocks:
         range_map, (own, copied) = self._keepers.range_map, map(ints, arrays)
         if range_map.settled and {*range_map.hosts} <= {*there}:
             return own
-        cuts, place = Partition.unpack(range_map.partition, self._layout).cuts, range_map.hosts.index(host)
+        cuts, place = Partition.unpack(range_map.partition, self._layout), range_map.hosts.index(host)
         owners = enumerate(range_map.hosts[owner] for owner in range_map.owners)
         mine = {n for n, owner in owners if owner == host or (owner not in there and range_map.copy_of(n) == place)}
-        return [first for first in {*own, *copied} if bisect_right(cuts, first) in mine]
+        return [first for first in {*own, *copied} if cuts.range_of(first) in mine]
 
     def _fetch(self, index: _Index, begin: int, end: int, ahead: int) -> None:
         """Have the blocks of these numbers among the last that were used; if one is missing, some more `ahead`."""

@@ -41,7 +41,7 @@ def test_a_script_parses_and_stops_at_errors(script: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root installs packages")
 @pytest.mark.parametrize(("before", "dies"), [("", ""), ("", "kill -KILL $PPID"), ("", "exit 1"), ("theirs", "")])
 def test_services_may_start_again_when_packages_are_installed(before: str, dies: str, tmp_path: Path) -> None:
-    """Also if the script is killed; a policy of somebody else stays."""
+    """The script removes its policy, even if it is killed, and leaves a policy that it has not written."""
     policy, script, tools = tmp_path / "policy-rc.d", tmp_path / "apt-install", tmp_path / "bin"
     text = (ROOT / "scripts" / "apt-install").read_text(encoding="utf-8")
     script.write_text(text.replace("/usr/sbin/policy-rc.d", str(policy)), encoding="utf-8")
@@ -49,7 +49,7 @@ def test_services_may_start_again_when_packages_are_installed(before: str, dies:
     (tools / "apt-get").write_text(f"#!/bin/sh\ncat {policy} >>{tmp_path / 'seen'}\n{dies}\n", encoding="utf-8")
     for file in (script, tools / "apt-get"):
         file.chmod(0o755)
-    # Left by an earlier call when the machine went down, or somebody else's.
+    # The policy is there already: of an earlier call that a power loss ended, or of the machine's owner.
     (mark,) = re.findall("mark='(.*)'", text)
     policy.write_text(before or mark, encoding="utf-8")
     done = call(script, "a-package", env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})

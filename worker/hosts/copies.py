@@ -8,7 +8,7 @@ cut:     blocks that reach into a range that was cut off -> one block on either 
 import shutil
 import threading
 import zlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -101,12 +101,9 @@ class Copies(RunStore):
         self.split(own, request)
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
         OwnRanges("", request.partition).stage(own)
-        mine, copied, cuts = request.mine, request.copied, request.cuts.cuts
+        mine, copied = request.mine, request.copied
         records, left = list[LayerRecord](), list[bytes]()
         sums = np.zeros((len(request.owners), 2), dtype=np.uint64)
-
-        def range_of(name: bytes) -> int:
-            return bisect_right(cuts, split_block_key(name)[1])
 
         def commit(depth: Depth) -> None:
             if request.dry:
@@ -123,25 +120,25 @@ class Copies(RunStore):
 
         for depth in range(request.first, request.depth + 1):
             layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
-            going = [name for name in layer.names if range_of(name) not in mine]
+            going = [name for name in layer.names if request.range_of(name) not in mine]
             # Some may be there since an attempt that was broken off.
-            coming = [name for name in here if range_of(name) in mine and name not in layer.names]
+            coming = [name for name in here if request.range_of(name) in mine and name not in layer.names]
             for name in (*coming, *going):
                 if name in layer.names:
                     value = layer.remove(name)
-                    if range_of(name) in copied:
+                    if request.range_of(name) in copied:
                         self.stage(BLOCKS, name, value)
                 else:
                     layer.add(name, self.read(BLOCKS, name) or b"")
                 if own.staged_bytes + self.staged_bytes > self._most_staged:
                     layer.stage()
                     commit(depth - 1)
-            left += [name for name in here if range_of(name) not in copied]
+            left += [name for name in here if request.range_of(name) not in copied]
             layer.stage()
             records.append(layer.record)
             for place, names in enumerate((layer.names, {*here, *going})):
                 for name in names:
-                    sums[range_of(name), place] += zlib.crc32(name)
+                    sums[request.range_of(name), place] += zlib.crc32(name)
         OwnRanges(request.own_digest, request.partition).stage(own)
         commit(request.depth)
         return [np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64), sums]
@@ -183,14 +180,14 @@ class Copies(RunStore):
 
 def _parted(store: RunStore, depth: Depth, request: HostRequest, fresh: list[int]) -> Iterator[tuple[bytes, Coded]]:
     """The names of the blocks of a layer that reach into `fresh` ranges, and the blocks for each instead."""
-    cuts, firsts, layout = request.cuts.cuts, store.first_keys(depth), store.layout
+    cuts, firsts, layout = request.cuts, store.first_keys(depth), store.layout
     for number in fresh:
-        place = bisect_left(firsts, cuts[number - 1]) - 1
+        place = bisect_left(firsts, cuts.cuts[number - 1]) - 1
         # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
-        if place >= 0 and bisect_right(cuts, firsts[place]) == number - 1:
+        if place >= 0 and cuts.range_of(firsts[place]) == number - 1:
             (block,) = store.coded(depth, firsts[place : place + 1])
             keys = store.decode(block)
-            ends = lower_bounds(keys, layout.pack(cuts[each - 1] for each in fresh))
+            ends = lower_bounds(keys, layout.pack(cuts.cuts[each - 1] for each in fresh))
             parts = [code_keys(depth, part) for part in np.split(keys, ends) if len(part)]
             if len(parts) > 1:
                 yield block_key(depth, block.first, layout.bytes), join_coded(parts)
@@ -247,7 +244,7 @@ class Transfer:
         for depth in range(request.first, request.depth + 1):
             # Stale copies may be cut otherwise.
             for name in copies.names(BLOCKS, number_key(depth)):
-                if request.targets[bisect_right(request.cuts.cuts, split_block_key(name)[1])] == request.me:
+                if request.targets[request.range_of(name)] == request.me:
                     copies.erase(BLOCKS, name)
         mail, targets = Mail(data_pool, request, session), request.targets
         hosts, me = len(request.hosts), request.me

@@ -12,6 +12,7 @@ from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS
 from hakoiri.storage.layers.digest import DIGEST, Digest
 from hakoiri.storage.ledger.records import Count, Real
+from hakoiri.storage.names import split_block_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition, read_partition
 from hakoiri.worker.plain import packed
@@ -19,8 +20,8 @@ from hakoiri.worker.tasks import Array
 
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check
-#: layers; let go. For a whole space: list it, join it, hand
-#: what leads elsewhere to other hosts, answer the edges to their trees, number components, give their labels.
+#: layers; let go. For a whole space: list it, join it, hand what leads elsewhere to other hosts, answer the edges to
+#: their trees, number components, give their labels.
 HOST_TASKS = (
     "host-take", "host-expand", "host-keep", "host-back", "host-merge", "host-cut", "host-send", "host-receive",
     "host-settle", "host-index", "host-give", "host-find", "host-check", "host-leave",
@@ -47,8 +48,7 @@ class HostRequest:
     in `pieces`. If it is `dry`, blocks are only counted as though they had moved. If it is `ahead`, a host that has
     merged the layer expands a round for the next one in the same attempt. Layers of goal distances of a directed puzzle
     lie within the run of the manifest `base`, which has the same ranges. Each range of a whole space but the last has
-    so many `slabs`. `beginning` is a random text, another one each time that a layer's first round, or the joining of a
-    space, is begun.
+    so many `slabs`. `beginning` is a random text, another one each time that a layer's first round is begun.
     """
 
     manifest: dict[str, Any]
@@ -84,6 +84,10 @@ class HostRequest:
             raise PayloadError("a request is not readable: its manifest has no layout")
         return read_partition(self.partition, layout)
 
+    def range_of(self, name: bytes) -> int:
+        """Return the range of a block, given its name."""
+        return self.cuts.range_of(split_block_key(name)[1])
+
     @cached_property
     def mine(self) -> frozenset[int]:
         """The ranges of the host that is asked."""
@@ -92,9 +96,10 @@ class HostRequest:
     @cached_property
     def own_digest(self) -> str:
         """The digest of the keys that the receiver keeps, however they are cut into ranges."""
-        bounds = [self.cuts.bounds(number) for number in sorted(self.mine)]
-        ends = Counter(end for each in bounds for end in each)
-        return hashlib.sha256(repr(sorted(end for end, times in ends.items() if times == 1)).encode()).hexdigest()
+        ends = 0, *self.cuts.cuts, self.cuts.layout.greatest + 1
+        # Those between two own ranges are no ends of own keys.
+        times = Counter(ends[end] for number in self.mine for end in (number, number + 1))
+        return hashlib.sha256(repr(sorted(end for end in times if times[end] == 1)).encode()).hexdigest()
 
     @cached_property
     def others_in_turn(self) -> list[int]:

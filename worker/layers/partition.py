@@ -5,6 +5,7 @@ one; a table says how many cuts lie before each cell. Most cells have none insid
 else the cuts in the cell are searched.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -39,6 +40,10 @@ class Partition:
     @property
     def ranges(self) -> int:
         return len(self.cuts) + 1
+
+    def range_of(self, key: Key) -> int:
+        """Return the number of the range of a key."""
+        return bisect_right(self.cuts, key)
 
     def bounds(self, number: int) -> tuple[Key, Key]:
         """The keys of a range: low <= key < high."""
