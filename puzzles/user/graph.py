@@ -170,13 +170,18 @@ def _met(start: Hashable, moves: Moves, layers: int | None) -> Met:
     following: dict[Key, tuple[Key, ...]] = {}
     layer, depth = [first], 0
     while layer and (layers is None or depth < layers):
-        after: dict[Key, Any] = {}
+        after = list[Key]()
         for key in layer:
-            found = {key_of(state): state for state in moves(states[key])}
+            found = dict[Key, None]()
+            for state in moves(states[key]):
+                found[other := key_of(state)] = None
+                if other not in states:
+                    states[other] = state
+                    after.append(other)
+                elif states[other] != state:
+                    raise PuzzleError(f"the states {states[other]!r} and {state!r} have the same text")
             following[key] = tuple(found)
-            after |= {other: state for other, state in found.items() if other not in states}
-            if len(states) + len(after) > _MOST:
+            if len(states) > _MOST:
                 raise PuzzleError(f"there are more than {_MOST:,} states", Hint("give", "layers"))
-        states |= after
-        layer, depth = list(after), depth + 1
+        layer, depth = after, depth + 1
     return Met(states, following)

@@ -69,6 +69,11 @@ def bulgarian(piles: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [tuple(sorted([*(pile - 1 for pile in piles if pile > 1), len(piles)], reverse=True))]
 
 
+def either(state: str | int) -> list[str | int]:
+    """From a number to the next one, and to a text."""
+    return ["2", state + 1] if isinstance(state, int) else []
+
+
 def script(tmp_path: Path, call: str) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "same.py"
     file.write_text(RING + call, encoding="utf-8")
@@ -134,6 +139,8 @@ def test_graphs_that_cannot_be_kept(tmp_path: Path) -> None:
         explore_graph(1, lambda state: [state], data=tmp_path)
     with pytest.raises(HakoiriError, match="expected values whose repr shows them"):
         explore_graph(object(), lambda state: [], data=tmp_path)
+    with pytest.raises(HakoiriError, match="the states '2' and 2 have the same text"):
+        explore_graph(0, either, data=tmp_path)
     assert not tmp_path.exists() or not any(tmp_path.iterdir())
 
 
