@@ -11,25 +11,24 @@ numpy's, or one of these:
     offsets    those of a graph of V vertices and E edges
     any        checked by the task itself
 
-    <N    from 0 to N - 1; ``!N``, so, and distinct, for one search from all of them; ``~N``, or -1; ``@N``, or N
+    <N    from 0 to N - 1; ``!N``, also distinct, and at most `LANES` of them; ``~N``, or -1; ``@N``, or N
     =N    lengths of parts whose sum is N; ``^N``, where these parts end
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.order import is_increasing
 from hakoiri.puzzles.nakuron.board import MOST_SIZE
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS
 from hakoiri.worker.graphs.lanes import LANES
+from hakoiri.worker.plain import Array
 
-Array = NDArray[Any]
 #: What the letters stand for.
 Sizes = dict[str, int]
 #: The parts of a row of the table.
@@ -65,15 +64,18 @@ FORMS: Mapping[str, str] = {
 }
 
 
-def wrong_array(task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], sizes: Sizes) -> str:
+def wrong_array(
+    task: str, part: Part, puzzle: Puzzle, arrays: Sequence[Array], sizes: Sizes, own: bool = False
+) -> str:  # fmt: skip
     """Return the first fault of the arrays of a part, or an empty string. `sizes` are those of the parts before it.
 
-    A task itself refuses arrays that are too few or too many.
+    Keys that this process has made, its `own`, are not looked at. A task itself refuses arrays that are too few or too
+    many.
     """
     row = f"{task} {getattr(puzzle, 'mover', '')}" if task in ("move", "play") else task
     forms = FORMS[row].split(";")[_PARTS.index(part)].split()
     for place, (form, array) in enumerate(zip(forms, arrays, strict=False), 1):
-        if not _fits(form, puzzle, array, sizes):
+        if not _fits(form, puzzle, array, sizes, own):
             return f"array {place} of the {part} of task {task} is not {form} of {puzzle.name}"
     return ""
 
@@ -86,16 +88,16 @@ def _parsed(form: str) -> tuple[str, list[str], str, str]:
     return kind, shape.split(",") if shape else [], sign, bound
 
 
-def _fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes) -> bool:
+def _fits(form: str, puzzle: Puzzle, array: Array, sizes: Sizes, own: bool) -> bool:
     kind, shape, sign, bound = _parsed(form)
     if kind == "offsets":
         return _is_offsets(array, sizes)
     if kind in _BATCHES:
         layout = PAIR_LAYOUTS[puzzle.layout] if kind == "pairs" else puzzle.layout
-        if not layout.holds(array) or (kind in ("sorted", "cuts") and not is_increasing(array)):
+        if not layout.holds(array) or (kind in ("sorted", "cuts") and not own and not is_increasing(array)):
             return False
         agree = _agrees(sizes, shape[0], len(array) + (kind == "cuts"))
-        return agree and (kind != "keys" or bool(puzzle.are_keys(array).all()))
+        return agree and (kind != "keys" or own or bool(puzzle.are_keys(array).all()))
     numbers = array.dtype.kind in "iu" if kind == "int" else kind == "any" or array.dtype == np.dtype(kind)
     agree = kind == "any" or array.ndim == len(shape)
     agree = agree and all(_agrees(sizes, name, size) for name, size in zip(shape, array.shape, strict=False))

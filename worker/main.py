@@ -38,7 +38,7 @@ from hakoiri.worker.transport.names import HOSTS
 from hakoiri.worker.transport.rq_worker import TaskWorker
 from hakoiri.worker.transport.supervisor import OUT_OF_TIME, UNTIL
 
-_RETRY_SECONDS, _REPEAT_SECONDS = 0.2, 1.0
+_RETRY_SECONDS = 0.2
 #: Redis may be back later, or accept the password again.
 _AWAY = (RedisUnavailableError, RedisRefusedError)
 #: Options of mallopt(3): the size from which arrays are mapped, and the free memory that is kept.
@@ -72,15 +72,18 @@ def _work() -> None:
     until = float(os.environ.get(UNTIL, "inf"))
     worker = TaskWorker(host.name if host else worker_name(os.getpid()), connection, host, until)
     if host is None:
-        end_heartbeat, now_and_then = start_heartbeat(worker.name, connect(url), parent), worker.print_done
+        end_heartbeat, (now_and_then, seconds) = (
+            start_heartbeat(worker.name, connect(url), parent),
+            (worker.print_done, 1),
+        )
     else:
         data_redis, beats = OwnDataRedis(own), connect(url)
         require_own_name(beats, host.name, host.place)
         forget_draining(connection, host.name)
         say = partial(_beat, host, worker, data_redis)
         start_heartbeat(worker.name, beats, parent, say, HOSTS, host.place)
-        now_and_then = host.remove_deleted
-    threading.Thread(target=_repeat, args=(now_and_then,), daemon=True).start()
+        now_and_then, seconds = host.remove_deleted, 600
+    threading.Thread(target=_repeat, args=(now_and_then, seconds), daemon=True).start()
     # Errors of a task are reported to the coordinator. RQ would print tracebacks of lost connections, and warn that
     # slow jobs seem abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
@@ -98,11 +101,14 @@ def _beat(host: Host, worker: TaskWorker, data_redis: OwnDataRedis) -> str:
     return host.beat(data_redis(), worker.get_state() != WorkerStatus.BUSY)
 
 
-def _repeat(work: Callable[[], None]) -> None:
-    """Do something now and then. IMPORTANT: not in the heartbeat, which a full pipe or a slow disk would hold up."""
+def _repeat(work: Callable[[], None], seconds: float) -> None:
+    """Do something now, and every so many seconds.
+
+    IMPORTANT: not in the heartbeat, which a full pipe or a slow disk would hold up.
+    """
     while True:
-        time.sleep(_REPEAT_SECONDS)
         work()
+        time.sleep(seconds)
 
 
 def _keep_memory() -> None:

@@ -34,10 +34,9 @@ from hakoiri.puzzles.capabilities import Dealt, Placements
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.engine.files import naming, write_file
-from hakoiri.storage.layers.digest import Digest
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
-from hakoiri.storage.ledger.records import Count, typed
+from hakoiri.storage.ledger.records import Count, Digest, typed
 from hakoiri.worker.deals.solving import DealFigures, SolveResult, request
 from hakoiri.worker.plain import unpacked
 from hakoiri.worker.tasks import do_task

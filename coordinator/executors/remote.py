@@ -131,7 +131,7 @@ class RemoteExecutor:
     def _sizes_of(self, part: Part, arrays: Arrays, known: Sizes) -> Sizes:
         """The `known` sizes and those of some arrays; `TaskError` for arrays that no worker would take."""
         sizes = dict(known)
-        if wrong := wrong_array(self._in_flight.task, part, self._puzzle, arrays, sizes):
+        if wrong := wrong_array(self._in_flight.task, part, self._puzzle, arrays, sizes, own=True):
             raise TaskError(wrong)
         return sizes
 

@@ -268,7 +268,7 @@ class RangeMover:
         given = max(0, sum(home) - 2) if self._keepers.pool.puzzle.undirected else 0
         sums = [np.zeros((len(range_map.owners), 2), dtype=kind) for _ in range_map.hosts]
         for first, last in self._batches():
-            fields = {"first": first, "dry": dry}
+            fields = {"first": first, "dry": dry, "settled": last == self._store.state.depth}
             ask = partial(self._keepers.ask, "host-settle", last, dict.fromkeys(range_map.hosts, fields))
             answers = self._keepers.pool.insist(f"{'counting' if dry else 'moving'} of {_named(first, last)}", ask)
             figures = np.zeros((last - first + 1, 3), dtype=kind)

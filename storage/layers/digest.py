@@ -12,10 +12,8 @@ word is added to the result for the words before it.
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit
@@ -92,11 +90,6 @@ def add_lanes(one: Lanes, other: Lanes) -> Lanes:
 def sum_lanes(parts: Iterable[Lanes]) -> Lanes:
     """Return the lanes of the union of disjoint sets."""
     return reduce(add_lanes, parts, NOTHING)
-
-
-#: The pattern of a digest of lanes as text.
-DIGEST = "[0-9a-f]{32}"
-Digest = Annotated[str, Meta(pattern=rf"\A{DIGEST}\Z")]
 
 
 def digest_text(lanes: Lanes) -> str:

@@ -100,6 +100,8 @@ class StoredLayer:
 
     def __init__(self, store: RunStore, number: int, size: int, database: bytes = BLOCKS) -> None:
         self._store, self._number, self._database, self.size = store, number, database, size
+        # Segments of older keys are only subtracted.
+        self._decode = partial(store.decode, raw=database != BLOCKS)
         #: The last block of a range, and a function that decodes it once: the next range often begins within it.
         self._recent: tuple[int, Callable[[], Keys]] = -1, partial(store.layout.empty, 0)
 
@@ -110,7 +112,7 @@ class StoredLayer:
             if begin >= block.size:
                 begin -= block.size
                 continue
-            parts.append(self._store.decode(block)[begin:])
+            parts.append(self._decode(block)[begin:])
             begin, count = 0, count + len(parts[-1])
             if count >= size:
                 together = np.concatenate(parts)
@@ -128,7 +130,7 @@ class StoredLayer:
         begin, end = self._places(low, high)
         number, last = self._recent
         reads = [last] if begin == number < end else []
-        reads += [partial(self._store.decode, block) for block in self._read(begin + len(reads), end)]
+        reads += [partial(self._decode, block) for block in self._read(begin + len(reads), end)]
         if begin < end and end - 1 != number:
             reads[-1] = cache(reads[-1])
             self._recent = end - 1, reads[-1]
@@ -154,7 +156,7 @@ class StoredLayer:
     def sample(self) -> Keys:
         found = []
         for place in range(0, len(self._firsts), max(1, len(self._firsts) // _SAMPLE_PLACES)):
-            (block,) = map(self._store.decode, self._read(place, place + 1))
+            (block,) = map(self._decode, self._read(place, place + 1))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
 

@@ -18,7 +18,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final, Literal
 
@@ -54,12 +54,12 @@ class SpillFiles:
             {name: count for name, count in part.items() if first <= int(name) < end}
             for part in (self.lengths, self.keys)
         )
-        return SpillFiles(_VERSION, lengths, keys)
+        return replace(self, lengths=lengths, keys=keys)
 
     def outside(self, ranges: range) -> "SpillFiles":
         """Return those of all but some neighbouring ranges."""
         below, above = self.beyond(0, ranges.start), self.beyond(ranges.stop)
-        return SpillFiles(_VERSION, below.lengths | above.lengths, below.keys | above.keys)
+        return replace(self, lengths=below.lengths | above.lengths, keys=below.keys | above.keys)
 
 
 NO_FILES = SpillFiles(_VERSION)
@@ -101,7 +101,7 @@ class Spill:
                 file.write(raw)
         lengths[name] = begin + len(raw)
         keys[name] = keys.get(name, 0) + int(coded.counts.sum())
-        self.files = SpillFiles(_VERSION, lengths, keys)
+        self.files = replace(self.files, lengths=lengths, keys=keys)
         self._unsynced.add(name)
 
     def read(self, number: int) -> Iterator[Block]:

@@ -44,7 +44,8 @@ class RunStore(Ledger):
     `database` in some methods is BLOCKS, the layers by depth, or CLOSED, the segments of a directed search by number.
     `elsewhere` returns the blocks of layers that hosts keep; it is called when such a layer is read. Callers that can
     reach the hosts set it; without it such a layer is an `ElsewhereError`. `are_keys` is that of the run's puzzle, and
-    set by callers that give keys to its kernels. It is asked of layers up to `given`: others were made by this process.
+    set by callers that give keys to its kernels. Layers up to `checked_to` are checked when they are read; others were
+    made, and checked, by this process.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -57,7 +58,7 @@ class RunStore(Ledger):
         self._away: dict[Depth, bool] = {}
         self.elsewhere: Callable[[], HostedEntries] | None = None
         self.are_keys: Callable[[Keys], Mask] | None = None
-        self.given = self.state.depth + 1 if writable else sys.maxsize
+        self.checked_to = self.state.depth + 1 if writable else sys.maxsize
 
     def close(self) -> None:
         """Close, and drop everything staged and not committed."""
@@ -112,7 +113,7 @@ class RunStore(Ledger):
             keys = decode(block, self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
-        is_given = block.number <= self.given or self._away.get(block.number)
+        is_given = block.number <= self.checked_to or self._away.get(block.number)
         return self.checked(keys, f"layer {block.number}") if is_given and not raw else keys
 
     def checked(self, keys: Keys, where: str) -> Keys:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.storage.errors import DamagedError
-from hakoiri.storage.ledger.records import Real, typed
+from hakoiri.storage.ledger.records import Digest, Real, typed
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
@@ -170,7 +170,7 @@ class LayerRecord:
 
     depth: Depth
     size: int
-    digest: str
+    digest: Digest
     goals: int
     stored_bytes: int
     index: int

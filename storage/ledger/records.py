@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from hakoiri.puzzles.errors import visible
-from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.errors import DamagedError, StorageError
 
 _CRC_BYTES = 4
 #: The most bytes of a value with a type, and without one: there an empty map takes one byte, and 72 in memory.
@@ -23,6 +23,9 @@ _MOST_LEVELS = 12
 #: The most letters of an error, which may quote what was read.
 _MOST_SAID = 200
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+#: The pattern of a digest of lanes as text (`storage.layers.digest`).
+DIGEST = "[0-9a-f]{32}"
+Digest = Annotated[str, msgspec.Meta(pattern=rf"\A{DIGEST}\Z")]
 #: A finite number.
 Real = Annotated[float, msgspec.Meta(gt=-(2.0**64), lt=2.0**64)]
 _Read = TypeVar("_Read")
@@ -60,7 +63,10 @@ def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
     # Commands that only read do without it.
     import msgpack
 
-    return seal(msgpack.packb(fields, use_bin_type=True), place)
+    payload = msgpack.packb(fields, use_bin_type=True)
+    if len(payload) > MOST_BYTES:
+        raise StorageError(f"a record of {len(payload):,} bytes is above the limit of {MOST_BYTES:,}")
+    return seal(payload, place)
 
 
 def unpack_as(kind: type[_Read], raw: bytes, what: str, place: bytes = b"", most: int = MOST_BYTES) -> _Read:

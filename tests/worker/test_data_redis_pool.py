@@ -1,6 +1,7 @@
 """Data Redis, by the heartbeats of hosts: one that cannot be reached, or is another service, is lost at once."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
@@ -33,10 +34,15 @@ def test_an_address_that_does_not_lead_to_a_data_redis_is_lost(url: str) -> None
 
 
 def test_another_service_at_its_address_is_lost_and_not_tried_again_at_once() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    def answer() -> None:
+        with listener.accept()[0] as there:
+            there.recv(1)
+            there.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as server:
+        server.submit(answer)
         url = f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
         data_pool = DataRedisPool(cast(redis.Redis, Told(url)))
-        listener.close()
         for words in ("does not answer", "did not answer a moment ago"):
             with pytest.raises(PayloadError, match=words), data_pool.reach(data_redis_number(url)) as connection:
                 connection.ping()

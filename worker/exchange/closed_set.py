@@ -74,8 +74,7 @@ class ClosedSet:
         self._next, self._segments = found.next, [*found.segments]
         # They may have layer `depth`, too, which the next one must not have either.
         if self._covered > depth + 1 or not self._adds_up():
-            self._covered, self._segments = 0, []
-            self._stage_record()
+            self._drop()
         self._sweep()
         for segment in self._segments:
             self._store.require_names(segment.number, segment.crc, "a segment of older keys", CLOSED)
@@ -87,8 +86,7 @@ class ClosedSet:
     def require_layers(self) -> None:
         """Raise `DamagedError` unless these are the keys of the older layers; then they are made again next time."""
         if not self._adds_up():
-            self._covered, self._segments = 0, []
-            self._stage_record()
+            self._drop()
             self._store.commit(self._store.state)
             run = self._store.directory.name
             raise DamagedError(f"run {run}: its older keys are not those of its layers", Hint("resume", run))
@@ -165,6 +163,11 @@ class ClosedSet:
         found = sum_lanes([*stored, *map(lanes_of, self._held)])
         expected = sum_lanes(lanes_in(record.digest) for record in records)
         return (size, found) == (sum(record.size for record in records), expected)
+
+    def _drop(self) -> None:
+        """Stage that there are no segments."""
+        self._covered, self._segments = 0, []
+        self._stage_record()
 
     def _stage_record(self) -> None:
         self._store.stage_record(META, CLOSED_KEY, asdict(_Segments(self._covered, self._next, self._segments)))

@@ -58,7 +58,7 @@ class Exchange:
         self._coded_bytes, self._lock = 0, Lock()
         self.bitmaps: list[Bitmap | None] = [None] * partition.ranges
         self.whole: list[Bitmap] = []
-        self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes), spill.run
+        self.held_bytes, self.by_others, self.run = 0, bool(spill.stored_bytes) or send is not None, spill.run
 
     def plan_bitmaps(self, sample: Keys, expected: int, room: int, threads: int, spare: Sequence[Words] = ()) -> bool:
         """Use bitmaps where about `expected` keys, distributed like a sorted sample, are dense.

@@ -233,7 +233,7 @@ def _starts(puzzle: Family, space: _Space, away: Distances, asked: MemberRequest
 
 
 def plain(member: Member) -> dict[str, Any]:
-    """Return a member as plain values; keys as texts, because they may be wider than 64 bits."""
+    """Return the `MemberRow` of a member."""
     fields = asdict(member)
     known = fields["components"]
     known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]

@@ -6,6 +6,7 @@ cut:     blocks that reach into a range that was cut off -> one block on either 
 """
 
 import shutil
+import sys
 import threading
 import zlib
 from bisect import bisect_left
@@ -74,7 +75,7 @@ class Copies(RunStore):
         if not directory.exists():
             begin_part(directory, own.manifest)
         super().__init__(directory, writable=True)
-        self.are_keys, self.given = own.are_keys, own.given
+        self.are_keys, self.checked_to = own.are_keys, sys.maxsize
         self._most_staged, self._lock = most_staged, threading.Lock()
 
     def take_in(self, depth: Depth, coded: Coded) -> None:
@@ -94,11 +95,14 @@ class Copies(RunStore):
     def settle(self, own: RunStore, request: HostRequest) -> list[Array]:
         """Have own ranges in the part's store, and copies here, of the layers from `first` to `depth`; durable.
 
-        What is to be neither is dropped. If the request is `dry`, that is only counted. Return [size, two lanes of the
+        What is to be neither is dropped. If the request is `dry`, that is only counted; blocks that reach beyond their
+        ranges are split in any case. Return [size, two lanes of the
         digest] of each layer of the part, and the sum of the checksums of the names of its blocks, and of its copies,
         of each range, as uint64. Raises `DamagedError`.
         """
         self.split(own, request)
+        # Copies were checked by the host that made them, as far as this one knows.
+        own.checked_to = max(own.checked_to, request.depth)
         # Until the end: a coordinator whose data was restored may take ranges for settled that still move.
         OwnRanges("", request.partition).stage(own)
         mine, copied = request.mine, request.copied
@@ -120,26 +124,26 @@ class Copies(RunStore):
 
         for depth in range(request.first, request.depth + 1):
             layer, here = _OwnLayer(own, depth), self.names(BLOCKS, number_key(depth))
-            going = [name for name in layer.names if request.range_of(name) not in mine]
+            going = [name for name in layer.names if request.range_of_block(name) not in mine]
             # Some may be there since an attempt that was broken off.
-            coming = [name for name in here if request.range_of(name) in mine and name not in layer.names]
+            coming = [name for name in here if request.range_of_block(name) in mine and name not in layer.names]
             for name in (*coming, *going):
                 if name in layer.names:
                     value = layer.remove(name)
-                    if request.range_of(name) in copied:
+                    if request.range_of_block(name) in copied:
                         self.stage(BLOCKS, name, value)
                 else:
                     layer.add(name, self.read(BLOCKS, name) or b"")
                 if own.staged_bytes + self.staged_bytes > self._most_staged:
                     layer.stage()
                     commit(depth - 1)
-            left += [name for name in here if request.range_of(name) not in copied]
+            left += [name for name in here if request.range_of_block(name) not in copied]
             layer.stage()
             records.append(layer.record)
             for place, names in enumerate((layer.names, {*here, *going})):
                 for name in names:
-                    sums[request.range_of(name), place] += zlib.crc32(name)
-        OwnRanges(request.own_digest, request.partition).stage(own)
+                    sums[request.range_of_block(name), place] += zlib.crc32(name)
+        OwnRanges(request.own_digest if request.settled else "", request.partition).stage(own)
         commit(request.depth)
         return [np.array([[record.size, *lanes_in(record.digest)] for record in records], dtype=np.uint64), sums]
 
@@ -173,7 +177,7 @@ class Copies(RunStore):
                 commit()
         commit()
         if known:
-            # Not before.
+            # IMPORTANT: after the split blocks, or a kill would leave them whole under the new cuts.
             replace(known, partition=request.partition).stage(own)
             commit()
 
@@ -186,7 +190,7 @@ def _parted(store: RunStore, depth: Depth, request: HostRequest, fresh: list[int
         # Only the last block before the cut may reach beyond it, and only if it is of the same range as ever.
         if place >= 0 and cuts.range_of(firsts[place]) == number - 1:
             (block,) = store.coded(depth, firsts[place : place + 1])
-            keys = store.decode(block)
+            keys = store.decode(block, raw=True)
             ends = lower_bounds(keys, layout.pack(cuts.cuts[each - 1] for each in fresh))
             parts = [code_keys(depth, part) for part in np.split(keys, ends) if len(part)]
             if len(parts) > 1:
@@ -244,7 +248,7 @@ class Transfer:
         for depth in range(request.first, request.depth + 1):
             # Stale copies may be cut otherwise.
             for name in copies.names(BLOCKS, number_key(depth)):
-                if request.targets[request.range_of(name)] == request.me:
+                if request.targets[request.range_of_block(name)] == request.me:
                     copies.erase(BLOCKS, name)
         mail, targets = Mail(data_pool, request, session), request.targets
         hosts, me = len(request.hosts), request.me

@@ -104,7 +104,7 @@ class Host:
                 return packed({})
             if not directory.exists():
                 if task != "host-take":
-                    raise request.lost(f"it keeps nothing of run {request.manifest.get('run')}")
+                    raise request.missing(f"it keeps nothing of run {request.manifest.get('run')}")
                 begin_part(directory, Manifest.from_dict(request.manifest))
             part = self._part(directory, request, puzzle, data_pool, task)
             if request.base and (task == "host-back" or (task == "host-expand" and not request.round)):

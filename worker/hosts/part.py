@@ -4,7 +4,6 @@ The store has the format of any run's (`docs/reference/file-formats.md`), with t
 layer that the coordinator has not committed is dropped when the next one begins. `worker.hosts.step` makes layers.
 """
 
-import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.census import HostCensus
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transfer
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
-from hakoiri.worker.hosts.reading import PartCheck, require_layers
+from hakoiri.worker.hosts.reading import PartCheck, require_depth
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
 from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
 from hakoiri.worker.layers.partition import partition_by
@@ -56,8 +55,7 @@ class RunPart:
             self.store = opened.enter_context(RunStore(directory, writable=True))
             if self.store.layout != puzzle.layout:
                 raise TaskError("the manifest and the puzzle of the run have different key layouts")
-            # What it keeps comes from others.
-            self.store.are_keys, self.store.given = puzzle.are_keys, sys.maxsize
+            self.store.are_keys = puzzle.are_keys
             self._copies: Copies | None = None
             if (directory / COPIES_FOLDER).exists():
                 self._copies = opened.enter_context(Copies(self.store, self._shares.staged_bytes))
@@ -105,7 +103,7 @@ class RunPart:
         if not request.round:
             self._require_ranges(request)
             self._drop_from(request.depth)
-            require_layers(self.store, request, request.depth - 1)
+            require_depth(self.store, request, request.depth - 1)
             self._step = self._step_from(_first_mark(request), request, session)
         return self._expand(request, session)
 
@@ -140,7 +138,7 @@ class RunPart:
 
     def cut(self, request: HostRequest) -> list[Array]:
         """Return keys that cut own ranges into `request.pieces` of about equal size in layer `request.depth`."""
-        require_layers(self.store, request, request.depth)
+        require_depth(self.store, request, request.depth)
         layer, found = self._layers.layer(request.depth), list[Key]()
         for number in sorted(request.mine):
             pieces, (low, high) = request.pieces[number], request.cuts.bounds(number)
@@ -229,7 +227,7 @@ class RunPart:
         """Raise `TaskError` if the layers here have other ranges than the coordinator believes."""
         known = OwnRanges.of(self.store)
         if known and known.digest != request.own_digest:
-            raise request.lost("it keeps other ranges of the run than the coordinator's record says: one is older")
+            raise request.missing("it keeps other ranges of the run than the coordinator's record says: one is older")
 
     def _drop_from(self, depth: Depth) -> None:
         """Drop layer `depth` and those after it, and the work in progress."""

@@ -29,16 +29,16 @@ _SECONDS = 5.0
 _MOST_FAULTS = 100
 
 
-def require_layers(own: RunStore, request: HostRequest, depth: Depth) -> None:
+def require_depth(own: RunStore, request: HostRequest, depth: Depth) -> None:
     """Raise `TaskError` if this part of the run lacks layers up to `depth`: its directory is older than the run."""
     if own.state.depth < depth:
-        raise request.lost(f"it has layers of the run up to {own.state.depth}, expected {depth}")
+        raise request.missing(f"it has layers of the run up to {own.state.depth}, expected {depth}")
 
 
 def index(stores: Sequence[RunStore], request: HostRequest) -> list[Array]:
     """Return the first keys of the blocks of a layer, own ones and copies; `DamagedError` if an own one is lost."""
     own, *copies = stores
-    require_layers(own, request, request.depth)
+    require_depth(own, request, request.depth)
     own.require_whole(request.depth)
     copied = [first for store in copies for first in store.first_keys(request.depth)]
     return [own.layout.pack(firsts) for firsts in (own.first_keys(request.depth), copied)]
@@ -57,7 +57,7 @@ def labels(store: RunStore, request: HostRequest, slabs: Array) -> list[Array]:
     joined = store.read_partial(JoinProgress)
     if joined and len(joined.numbered) < len(joined.trees):
         # IMPORTANT: until then they are numbers of trees.
-        raise request.lost("its configurations have no labels yet")
+        raise request.missing("its configurations have no labels yet")
     if slabs.dtype != np.int64 or slabs.ndim != 1 or (slabs < 0).any() or (slabs >> 32).any():
         raise PayloadError("a request is not readable: the numbers of its slabs are malformed")
     lengths, data = _joined([store.slab(number) or b"" for number in slabs.tolist()])
@@ -68,7 +68,7 @@ def find(stores: Sequence[RunStore], request: HostRequest, keys: Keys) -> list[A
     """Return 1 for each of some increasing keys that is in layer `request.depth`, own or copied; `DamagedError`."""
     if not stores[0].layout.holds(keys) or not is_increasing(keys):
         raise PayloadError("a request is not readable: the keys to look up do not increase")
-    require_layers(stores[0], request, request.depth)
+    require_depth(stores[0], request, request.depth)
     stores[0].require_whole(request.depth)
     return [np.any([store.members(request.depth, keys) for store in stores], axis=0).astype(np.uint8)]
 

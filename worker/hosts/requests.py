@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import LAYOUTS
-from hakoiri.storage.layers.digest import DIGEST, Digest
-from hakoiri.storage.ledger.records import Count, Real
+from hakoiri.storage.ledger.records import DIGEST, Count, Digest, Real
 from hakoiri.storage.names import split_block_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition, read_partition
@@ -45,7 +44,8 @@ class HostRequest:
     rounds in which it has been expanded before. A round takes about `round_seconds`, and what is merged is committed
     every `commit_seconds`. Blocks of the layers from `first` to `depth` are sent to the hosts in `targets`, one for
     each range, or -1. Where these layers are checked, `sample` keys of each are chosen by `seed`. Ranges are to be cut
-    in `pieces`. If it is `dry`, blocks are only counted as though they had moved. If it is `ahead`, a host that has
+    in `pieces`. If it is `dry`, blocks are only counted as though they had moved; once it is `settled`, all layers
+    have. If it is `ahead`, a host that has
     merged the layer expands a round for the next one in the same attempt. Layers of goal distances of a directed puzzle
     lie within the run of the manifest `base`, which has the same ranges. Each range of a whole space but the last has
     so many `slabs`. `beginning` is a random text, another one each time that a layer's first round is begun.
@@ -74,6 +74,7 @@ class HostRequest:
     ahead: bool = False
     pieces: list[Count] = field(default_factory=list)
     dry: bool = False
+    settled: bool = False
     slabs: Count = 0
     beginning: str = ""
 
@@ -84,7 +85,7 @@ class HostRequest:
             raise PayloadError("a request is not readable: its manifest has no layout")
         return read_partition(self.partition, layout)
 
-    def range_of(self, name: bytes) -> int:
+    def range_of_block(self, name: bytes) -> int:
         """Return the range of a block, given its name."""
         return self.cuts.range_of(split_block_key(name)[1])
 
@@ -119,7 +120,7 @@ class HostRequest:
         """The ranges of which it has a copy."""
         return frozenset(number for number, host in enumerate(self.copies) if host == self.me)
 
-    def lost(self, text: str) -> TaskError:
+    def missing(self, text: str) -> TaskError:
         """Return the error of a receiver that lacks what it is asked for; it says how the run goes on without."""
         if self.copies:
             return TaskError(f"{text}; other hosts have copies", Hint("drain", self.hosts[self.me]))

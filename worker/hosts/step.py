@@ -111,7 +111,6 @@ class HostStep:
         given = self._given = _KeyCounts(mark.given, request.cuts.ranges)
         taken = self._taken = _KeyCounts(mark.taken, request.cuts.ranges)
         exchange = Exchange(request.cuts, request.depth, self._spill, most, away, given.counting(self._outbox.put))
-        exchange.by_others = True
         self._ranges, self._mine = part.step_of(exchange, request.depth), mine
         self._ranges.at = {int(number): int(key, 16) for number, key in mark.begun.items()}
         self._all = part.source(request.depth).size

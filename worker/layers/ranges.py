@@ -25,7 +25,6 @@ from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 from hakoiri.storage.layers.blocks import Block, Coded, code_keys, decode, join_coded, set_bits
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.layers.bitmaps import Bitmap, as_bits, bitmap_for, code_window
 from hakoiri.worker.layers.flow import flow_of, total_flow
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, set_within, split, take_off
@@ -200,8 +199,6 @@ def expand_chunk(puzzle: Puzzle, keys: Keys, cuts: Keys, plan: NDArray[np.uint64
     """Return the distinct successors of `keys`, coded by the ranges between `cuts`; for `plan` see `chunk_plan`."""
     began, flow, found, layout = time.perf_counter(), 0, [keys[:0]], puzzle.layout
     depth, base, length = map(int, plan)
-    if length > _MOST_BITMAP * 8 // WORD_BITS:
-        raise PayloadError(f"a plan has a bitmap of {length:,} words")
     bitmap = Bitmap(base, length, _cleared(length)) if length else None
     for batch, expansion in expanded(puzzle, [keys]):
         flow += flow_of(puzzle, batch, expansion)

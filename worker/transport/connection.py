@@ -220,8 +220,8 @@ class HostBeat(NamedTuple):
     def read(cls, text: str) -> "HostBeat | None":
         """The inverse of `str`; ``None`` for anything else."""
         parts = text.split(" ")
-        known = len(parts) in (3, 4) and re.fullmatch(r"\d{1,9}", parts[1])
-        return cls(parts[0], int(parts[1]), parts[2], parts[3:] != ["0"]) if known else None
+        known = len(parts) == 4 and re.fullmatch(r"\d{1,9}", parts[1])
+        return cls(parts[0], int(parts[1]), parts[2], parts[3] == "1") if known else None
 
 
 def require_own_name(connection: redis.Redis, host: str, place: str) -> None:
