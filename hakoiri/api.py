@@ -257,10 +257,10 @@ def explore_graph(
 
     A state is any hashable value whose ``repr`` shows it; `goal` returns whether a state is a goal. Define both
     functions at the top level of a file or notebook. They are called in plain Python, and up to two million states are
-    kept in memory. With `layers`, only states up to that layer are met, and moves count as directed.
+    kept in memory. With `layers` or `until_goal`, only states up to that layer are met, and moves count as directed.
     """
     require_loaded()
-    word, met = graph_word(start, moves, goal, layers)
+    word, met = graph_word(start, moves, goal, layers, until_goal)
     spec = with_own_file(PuzzleSpec(word))
     share(puzzle_class(spec.name, spec.digest), start, met)
     plan = Job.parse_request(spec, until_goal=until_goal, layers=layers).plan
@@ -323,7 +323,6 @@ def _run_to_end(
     spec: PuzzleSpec, kind: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
     resources: Resources | None, observer: Observer | None, reuse: bool,
 ) -> Run:  # fmt: skip
-    require_loaded()
     where = data_directory(data)
     manifest = plan_run(where, spec, kind, plan, resources or Resources())
     if reuse and (twin := last_twin(where, manifest, "complete")) is not None:

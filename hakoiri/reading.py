@@ -56,7 +56,7 @@ def _rows_of(block: str) -> list[str]:
 
 def _is_title(line: str, rows: list[str]) -> bool:
     """Return whether a line beside a board is a title, of another length than its rows, or its size."""
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(line.split()) == len(rows[0].split()) > 1:
         return False
     sizes = sorted((len(rows), len(rows[0])))
     # A single number is part of a board of Nakuron.

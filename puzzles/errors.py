@@ -125,7 +125,7 @@ def remark(text: str) -> None:
     """Warn by `PuzzleWarning`, unless `remarks` are collected."""
     if (found := _REMARKS.get()) is None:
         warnings.warn(text, PuzzleWarning, stacklevel=3)
-    else:
+    elif text not in found:
         found.append(text)
 
 

@@ -65,7 +65,7 @@ class PuzzleSpec:
     start: str | None = None
     merge_mirrors: bool = False
     digest: str = ""
-    #: Nobody has just typed the goal, so nothing is remarked on it.
+    #: True for the puzzle of a stored run: its goal was remarked on when it was typed.
     quiet: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class PuzzleSpec:
         """The inverse of `as_dict`; ``TypeError`` or ``KeyError`` for other fields."""
         return cls(
             fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]),
-            fields.get("digest", ""), True,
+            fields.get("digest", ""), quiet=True,
         )  # fmt: skip
 
     def build(self) -> "Puzzle":

@@ -120,7 +120,7 @@ class StudyStarts(RowsJob):
             found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
             # As it is pinned: the text of a collection means a goal, too.
             first = replace(spec, start=found[0][1]).build().start_text()
-        for note in dict.fromkeys(notes):
+        for note in notes:
             remark(note)
         options = dict(spec.options)
         # A goal means other pieces for each board.

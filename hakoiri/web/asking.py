@@ -230,7 +230,7 @@ class BuiltPuzzles:
 
     def of(self, spec: PuzzleSpec) -> Puzzle:
         """Return the puzzle of `PuzzleSpec.build`."""
-        name = repr(sorted(spec.as_dict().items()))
+        name = repr(spec.as_dict() | {"options": sorted(spec.options.items())})
         # IMPORTANT: one at a time, or all requests would make their tables at once.
         with self._lock:
             if name not in self._kept:

@@ -178,7 +178,8 @@ class Tiles(Numbered, Sized):
         words = re.findall(r"[^\s,/]+", text)
         if re.search(r"[^/][\s,]+[^/]", text) and all(word in (".", anything) or word.isdecimal() for word in words):
             numbered = {str(tile): letter for tile, letter in enumerate(_LETTERS)}
-            text = "".join(numbered.get(word, word) for word in words)
+            rows = (re.findall(r"[^\s,]+", row) for row in text.split("/"))
+            text = "/".join("".join(numbered.get(word, word) for word in row) for row in rows)
         text = text.replace("0", ".")
         if "/" not in text and len(text) == self._cells:
             text = "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))

@@ -70,6 +70,9 @@ _puzzles: dict[tuple[str, str], OwnPuzzle] = {}
 _loading: list[Path] = []
 
 
+_UNDER_MAIN = "while it is loaded; put the call under if __name__ == '__main__':"
+
+
 class _CalledError(PuzzleError):
     """A file of puzzles began a run while it was executed."""
 
@@ -78,7 +81,7 @@ def require_loaded() -> None:
     """Raise `PuzzleError` if a file of puzzles is being executed, which must not begin a run."""
     if _loading:
         name = _loading[-1].name
-        raise _CalledError(f"{name} calls explore while it is loaded; put the call under if __name__ == '__main__':")
+        raise _CalledError(f"{name} calls explore {_UNDER_MAIN}")
 
 
 def is_own(word: str) -> bool:
@@ -206,6 +209,8 @@ def _run(path: Path, content: _Content) -> _File:
     from hakoiri.puzzles.conformance.checks import error_line
 
     apart.require()
+    if path in _loading:
+        raise _CalledError(f"{path.name} opens a run of itself {_UNDER_MAIN}")
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
@@ -219,6 +224,7 @@ def _run(path: Path, content: _Content) -> _File:
     except KeyboardInterrupt:
         raise
     except _CalledError as error:
+        del sys.modules[module.__name__]
         raise PuzzleError(str(error)) from None
     except BaseException as error:
         del sys.modules[module.__name__]

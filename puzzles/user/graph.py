@@ -48,7 +48,7 @@ class StateGraph(Puzzle):
 
     def __init_subclass__(cls) -> None:
         # Not under guard, which shares what its base has met.
-        if StateGraph in cls.__bases__ or (GoalGraph in cls.__bases__ and "first" in vars(cls)):
+        if "first" in vars(cls):
             cls._states, cls._queue, cls._following = {}, deque(), {}
 
     def usual_start(self) -> Key:
@@ -135,17 +135,19 @@ class Met(NamedTuple):
 
 
 def graph_word(
-    start: Hashable, moves: Moves, goal: Callable[[Any], bool] | None, layers: int | None
+    start: Hashable, moves: Moves, goal: Callable[[Any], bool] | None, layers: int | None, until_goal: bool
 ) -> tuple[str, Met]:
-    """Return FILE.py:Graph of a file that is written here, and all states of its graph.
+    """Return FILE.py:Graph of a file that is written here, and the states of its graph that the run needs.
 
     Raises `PuzzleError` if the source of the functions is not known, or if there are too many states.
     """
-    met = _met(start, moves, layers)
-    following = met.following
-    undirected = layers is None and all(key in following[after] for key, found in following.items() for after in found)
-    names = [each.__qualname__ for each in (moves, goal) if each is not None]
-    file, text = definition(moves, f"({', '.join(names)}, {start!r})")
+    key_of(start)  # Refuses values without a text.
+    functions = [each for each in (moves, goal) if each is not None]
+    file, text = definition(functions, repr(start))
+    met = _met(start, moves, layers, goal if until_goal else None)
+    following, whole = met.following, layers is None and not (goal and until_goal)
+    undirected = whole and all(key in following[after] for key, found in following.items() for after in found)
+    names = [each.__qualname__ for each in functions]
     name = re.sub(r"[^a-z0-9]+", "-", names[0].lower()).strip("-")[:40] or "graph"
     text += _FILE.format(
         kind="StateGraph" if goal is None else "GoalGraph", moves=names[0], name=name, undirected=undirected,
@@ -157,19 +159,21 @@ def graph_word(
 
 def share(kind: Any, start: Hashable, met: Met) -> None:
     """Let the class of the written file know what was met; `PuzzleError` if its start is another one."""
-    if kind.first != start:
-        raise PuzzleError(f"the start {start!r} cannot be written as Python; its repr must be an expression for it")
-    kind._states.update(met.states)
-    kind._following.update(met.following)
+    if key_of(kind.first) != key_of(start):
+        raise PuzzleError(f"{start!r} cannot be written as Python; its repr must be an expression for it")
+    # Otherwise states are of a class that the file defines anew: its functions make their own.
+    if kind.first == start:
+        kind._states.update(met.states)
+        kind._following.update(met.following)
 
 
-def _met(start: Hashable, moves: Moves, layers: int | None) -> Met:
-    """Return the states met within some layers, and for each that has been left the keys after it."""
+def _met(start: Hashable, moves: Moves, layers: int | None, goal: Callable[[Any], bool] | None) -> Met:
+    """Return the states met within some layers, or up to the first layer with a `goal`, and the successor keys."""
     first = key_of(start)
     states: dict[Key, Any] = {first: start}
     following: dict[Key, tuple[Key, ...]] = {}
     layer, depth = [first], 0
-    while layer and (layers is None or depth < layers):
+    while layer and (layers is None or depth < layers) and not (goal and any(goal(states[key]) for key in layer)):
         after = list[Key]()
         for key in layer:
             found = dict[Key, None]()

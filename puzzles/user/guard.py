@@ -29,7 +29,9 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     chosen = {name: method for name, method in _IF_OVERRIDDEN.items() if getattr(plain, name) is not _BASE[name]}
     chosen |= {name: _named(name) for kind, names in _ABLE.items() if issubclass(plain, kind) for name in names}
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
-    own = {"has_kernel": plain.expand is not Puzzle.expand, "has_goal": plain.is_goal is not Puzzle.is_goal}
+    own = {"has_kernel": plain.expand is not Puzzle.expand}
+    if plain.has_goal is Puzzle.has_goal:
+        own["has_goal"] = plain.is_goal is not Puzzle.is_goal
     made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about | own)
     return made
 

@@ -42,10 +42,7 @@ def remember(digest: str, path: Path) -> None:
 
 
 def _add(entry: tuple[str, str]) -> None:
-    folder = state_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    require_owned_directory(folder)
+    folder = owned_state_folder()
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.fchmod(place, 0o700)
@@ -71,6 +68,15 @@ def _read(folder: Path) -> list[tuple[str, str]]:
         return [(str(digest), str(path)) for digest, path in found]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
+
+
+def owned_state_folder() -> Path:
+    """Return `state_folder`, made if it is missing; `NotOwnedError` if others can write to it."""
+    folder = state_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    require_owned_directory(folder)
+    return folder
 
 
 def state_folder() -> Path:

@@ -8,15 +8,16 @@ in place, are taken from it, and nothing else. The file is in the user state fol
 import ast
 import hashlib
 import inspect
-import os
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from symtable import SymbolTable, symtable
 from typing import Any
 
 from hakoiri.puzzles.errors import PuzzleError
-from hakoiri.puzzles.user.made import state_folder
+from hakoiri.puzzles.owned.reading import require_owned_directory
+from hakoiri.puzzles.user.made import owned_state_folder
 
 _NOTEBOOK = "notebook.py"
 
@@ -27,31 +28,36 @@ def file_of(kind: type) -> Path:
         return Path(guarded)
     if kind.__module__ != "__main__" and (path := inspect.getsourcefile(kind)) is not None:
         return Path(path)
-    return written(*definition(kind))
+    return written(*definition([kind]))
 
 
-def definition(it: "type | Callable[..., Any]", expression: str = "None") -> tuple[str, str]:
-    """Return the name for a file with a top-level class or function, and the part of its module that defines it.
+def definition(its: "Sequence[type | Callable[..., Any]]", expression: str = "None") -> tuple[str, str]:
+    """Return the name for a file with top-level classes or functions of one module, and the part that defines them.
 
-    The part also defines what an `expression` uses. Raises `PuzzleError` if the source is not known, or if it is not
-    defined at the top level of its module.
+    The part also defines what an `expression` uses. Raises `PuzzleError` if a source is not known, or not at the top
+    level of that module, and if the expression is not one.
     """
-    name = getattr(it, "__qualname__", "")
-    file, statements = _statements(it)
+    file, statements = _statements(its[0])
     bound: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for target in _bound_by(statement):
             bound.setdefault(target, []).append(statement)
-    if name not in bound:
-        what = f"the source of {name or it!r} is not known"
-        raise PuzzleError(f"{what}; define it at the top level of a file or notebook, or give FILE.py:NAME")
-    needed, queue = set[int](), [name, *_used_by(symtable(expression, file, "eval"))]
+    names = [getattr(it, "__qualname__", "") for it in its]
+    for name, it in zip(names, its, strict=True):
+        if name not in bound or getattr(it, "__module__", "") != its[0].__module__:
+            what = f"the source of {name or it!r} is not known"
+            raise PuzzleError(f"{what}; define it at the top level of one file or notebook, or give FILE.py:NAME")
+    try:
+        needed, queue = set[int](), [*names, *_used_by(symtable(expression, file, "eval"))]
+    except SyntaxError:
+        raise PuzzleError(f"{expression} cannot be written as Python; its repr must be an expression for it") from None
     for wanted in queue:
         for statement in bound.get(wanted, ()):
             if id(statement) not in needed:
                 needed.add(id(statement))
                 queue += _used_by(symtable(ast.unparse(statement), file, "exec"))
     chosen = [statement for statement in statements if id(statement) in needed]
+    chosen[:0] = [each for each in statements if isinstance(each, ast.ImportFrom) and each.module == "__future__"]
     return file, "\n".join(ast.unparse(statement) for statement in chosen) + "\n"
 
 
@@ -105,12 +111,15 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def written(name: str, text: str) -> Path:
-    """Write a file of this name and text to the user state folder, unless it is there; return its path."""
+    """Write a file of this name and text to the user state folder; return its path."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = state_folder() / "sources" / digest / name
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f".{name}.{os.getpid()}")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+    folder = owned_state_folder()
+    for part in ("sources", digest):
+        folder /= part
+        folder.mkdir(mode=0o700, exist_ok=True)
+        require_owned_directory(folder)
+    path = folder / name
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    Path(file.name).replace(path)
     return path

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 
@@ -69,6 +71,28 @@ def bulgarian(piles: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [tuple(sorted([*(pile - 1 for pile in piles if pile > 1), len(piles)], reverse=True))]
 
 
+class Colour(Enum):
+    """Values whose repr is no expression."""
+
+    RED = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """A state of a class of one's own."""
+
+    at: int
+
+
+def step(place: Place) -> list[Place]:
+    """Walk on for ever, one or two steps at a time."""
+    return [Place(place.at + 1), Place(place.at + 2)]
+
+
+def is_there(place: Place) -> bool:
+    return place == Place(9)
+
+
 def either(state: str | int) -> list[str | int]:
     """From a number to the next one, and to a text."""
     return ["2", state + 1] if isinstance(state, int) else []
@@ -129,6 +153,9 @@ def test_graphs(tmp_path: Path) -> None:
         name = run.name
     with explore_graph(frozenset({6}), split, layers=3, data=tmp_path) as run:
         assert "{1, 5}" in [run.board(key) for key in run.layer(1)]
+    with explore_graph(Place(0), step, goal=is_there, until_goal=True, data=tmp_path) as run:
+        # 9 is 5 moves away; there are ever more places.
+        assert run.layer_sizes == [1, 2, 2, 2, 2, 2] and len(run.path("goal")) == 5
     with explore_graph((10,), bulgarian, data=tmp_path) as run:
         assert list(run.path("farthest"))[:2] == ["(10,)", "(9, 1)"] and len(run.path("(4, 3, 2, 1)")) == 6
     assert verify_run(name, tmp_path, full=True).ok
@@ -138,7 +165,11 @@ def test_graphs_that_cannot_be_kept(tmp_path: Path) -> None:
     with pytest.raises(HakoiriError, match="is not known; define it at the top level"):
         explore_graph(1, lambda state: [state], data=tmp_path)
     with pytest.raises(HakoiriError, match="expected values whose repr shows them"):
-        explore_graph(object(), lambda state: [], data=tmp_path)
+        explore_graph(object(), either, data=tmp_path)
+    with pytest.raises(HakoiriError, match="is not known; define it at the top level"):
+        explore_graph((10,), bulgarian, goal=lambda state: True, data=tmp_path)
+    with pytest.raises(HakoiriError, match="its repr must be an expression for it"):
+        explore_graph(Colour.RED, either, data=tmp_path)
     with pytest.raises(HakoiriError, match="the states '2' and 2 have the same text"):
         explore_graph(0, either, data=tmp_path)
     assert not tmp_path.exists() or not any(tmp_path.iterdir())

@@ -105,7 +105,7 @@ def make(
             asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
             manifest = plan_run(opened.data, asked.spec, wanted.kind, asked.plan, Resources(), wanted.name)
         limits.update(asked.limits)
-        notes.extend(dict.fromkeys(found))
+        notes.extend(found)
         return manifest
 
     def made(manifest: Manifest) -> Path:
