@@ -62,7 +62,9 @@ def main(given: Sequence[str] | None = None) -> int:
     books, published = Books(asked.data / "tables.jsonl", "part", "entry", "asked"), results.published()
     chosen = [parts[name] for name in asked.parts or parts]
     for part, entry in [] if asked.publish else wanted(chosen, asked.only, asked.short):
-        if time.monotonic() > end or books.has({"part": part.name, "entry": entry.name, "asked": entry.asked}):
+        # Entries without commands are computed from others, which may have changed.
+        known = entry.lines and books.has({"part": part.name, "entry": entry.name, "asked": entry.asked})
+        if time.monotonic() > end or known:
             continue
         name = f"{part.name}: {entry.name}"
         folder = asked.data / part.name / f"{entry.file_name}-{results.digest('; '.join(entry.commands()))}"

@@ -83,7 +83,11 @@ class HostPool:
 
     def living(self) -> dict[str, HostBeat]:
         """The hosts that live and take requests, by name."""
-        living, now = self._redis_retry.call(lambda: living_hosts(self._redis)), time.monotonic()
+        return self._taking(self._redis_retry.call(lambda: living_hosts(self._redis)))
+
+    def _taking(self, living: Mapping[str, HostBeat]) -> dict[str, HostBeat]:
+        """Return those of the living hosts that have not just left a request waiting."""
+        now = time.monotonic()
         return {name: beat for name, beat in living.items() if self._mute.get(beat.process, 0.0) < now}
 
     @property
@@ -98,14 +102,17 @@ class HostPool:
         if seconds < _LEAST_SECONDS:
             return False
         try:
-            living = living_hosts(self._redis)
+            living = self._taking(living_hosts(self._redis))
         except redis.RedisError:
             # Threads need no Redis.
             return False
         return sum(beat.threads for beat in living.values()) >= _TIMES_THREADS * threads
 
     def choose(self, again: bool = False) -> list[str]:
-        """Return the hosts for a new run; `WorkerError` if too few live, `HostLostError` if they are chosen `again`."""
+        """Return the hosts for a new run, after two heartbeats if too few live at first.
+
+        Raises `WorkerError` if there are too few, `HostLostError` if they are chosen `again`.
+        """
         # Redis may have lost all heartbeats a moment ago.
         until = time.monotonic() + 2 * BEAT_SECONDS
         while True:
@@ -234,7 +241,7 @@ class HostPool:
     ) -> None:
         """Renew what is waited for; `HostLostError` where it waits in vain.
 
-        `idle` has since when hosts are idle though a request waits for them.
+        `idle` maps a host to the time since when it has been idle while a request waits for it.
         """
         living, kept = living_hosts(self._redis), flight.renew()
         for token, host in waiting.items():

@@ -1,7 +1,7 @@
 """The hosts that keep one run: requests to all of them, or to those that keep some keys."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count, pairwise
 from typing import Any
 
@@ -46,7 +46,10 @@ class Keepers:
         """Return the hosts that keep the run of a session; `WorkerError` if the session is not to ask them."""
         store, pool = session.store, session.context.hosts
         if pool is not None:
-            return cls.of(store, pool, base)
+            found = cls.of(store, pool, base)
+            # Their Redis may be another one by now.
+            store.stage_record(META, HOSTS_KEY, asdict(found.range_map))
+            return found
         range_map, here = _range_map_of(store), session.context.redis is not None
         hint = Hint("give", "hosts", "all") if here else Hint("give", "redis", range_map.redis or "URL")
         raise WorkerError(f"run {store.directory.name} is kept by {', '.join(range_map.hosts)}", hint)
@@ -98,7 +101,7 @@ class Keepers:
         If the host of a range is not among the `living`, the host with its copy counts.
         """
         range_map, layout = self.range_map, layout_of(keys)
-        cuts = layout.pack(Partition.unpack(range_map.partition, layout).cuts)
+        cuts = Partition.unpack(range_map.partition, layout).cut_keys
         places = dict[str, list[np.ndarray]]()
         for number, (begin, end) in enumerate(pairwise([0, *lower_bounds(keys, cuts).tolist(), len(keys)])):
             owner, copy = range_map.hosts[range_map.owners[number]], range_map.copy_of(number)

@@ -65,7 +65,7 @@ class KeptBlocks:
                 return self._entries(begin, most)
             except ElsewhereError:
                 # A host has left since it listed its blocks; others may have copies.
-                del self._indexes[split_block_key(begin)[0]]
+                self._indexes.pop(split_block_key(begin)[0], None)
                 return self._entries(begin, most)
 
     def _entries(self, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:

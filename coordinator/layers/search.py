@@ -91,7 +91,7 @@ class Previous:
         self._layer = layer
 
     def require_layers(self) -> None:
-        """Return: this is the stored layer itself."""
+        """Do nothing: U(N-1) is read from the store itself."""
 
 
 def small_step(session: Session, current: Keys, known: list[Layer], depth: Depth) -> tuple[Keys, int | None, Cost]:

@@ -52,16 +52,16 @@ class LayersVerifier(Check):
             if self.full and not self.puzzle.undirected:
                 scratch = stack.enter_context(scratch_store(self.store))
                 self._passed = PassedLayers(Session(scratch, self.context))
-            flow = 0
+            flow, sums_flow = 0, self.full and SearchFigures.of(self.store.state).exhausted
             for depth in self.each(range(self._deepest + 1), "layers derived again"):
                 for keys, successors, counts in self._derived(depth):
                     self._compare(depth, keys, successors, counts)
-                    if self.full and self.puzzle.undirected:
+                    if sums_flow:
                         flow += flow_of(self.puzzle, keys, Expansion(successors, counts.astype(np.uint16)))
                 self._look_back(depth)
                 if self._passed:
                     self._passed.add(depth, self._stored(depth))
-            if self.report.ok and SearchFigures.of(self.store.state).exhausted and flow % (1 << 64):
+            if self.report.ok and flow % (1 << 64):
                 self.report.mistake("some moves are not reversed by another; set undirected = False")
         self._check_state()
 

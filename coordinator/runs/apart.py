@@ -1,4 +1,4 @@
-"""Drives a run of a user's puzzle in a process of its own, which is all that the puzzle can end."""
+"""Drives a run in a process of its own, which is all that a puzzle, or whatever ended the last one, can end."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from hakoiri.puzzles.errors import HakoiriError, Hint, visible
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.ledger.manifest import ENDED, State
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.parent import end_with
 
@@ -58,7 +58,8 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
         raise RunHeldError(f"run {directory.name} is held by another process")
     with Ledger(directory) as ledger:
         state = ledger.state
-    if state.status == "running" or child.returncode < 0:
+    died = child.returncode < 0 and not stop_by and state.status not in ENDED
+    if state.status == "running" or died:
         how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
         text = f"the process of the run ended {how} before its work was done"
         raise TaskError(text) if stop_by else DiedError(text)

@@ -1,4 +1,4 @@
-"""Duplicate runs: those that do the same as a newer complete one."""
+"""Runs that nobody needs: failed ones, and those that do the same as another that is complete."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +11,10 @@ from hakoiri.storage.ledger.lock import holder_of
 _PRUNED = ("complete", "interrupted", "cancelled", "failed")
 
 
-class DuplicateRun(NamedTuple):
+class PrunableRun(NamedTuple):
     """A run to be deleted, the complete run that does the same and is kept, and the derived runs deleted with it.
 
-    `kept` is empty for a run that failed.
+    `kept` is empty if no complete run does the same.
     """
 
     found: RunStatus
@@ -22,7 +22,7 @@ class DuplicateRun(NamedTuple):
     belonging: list[str]
 
 
-def repeated_runs(data: Path) -> list[DuplicateRun]:
+def prunable_runs(data: Path) -> list[PrunableRun]:
     """Return the runs that failed, do the same as a later complete one, or are incomplete while another is complete.
 
     The same means same puzzle, options, start, goal and kind. Queued runs, runs held by a process or with a held
@@ -35,7 +35,7 @@ def repeated_runs(data: Path) -> list[DuplicateRun]:
             kept.append(status)
     repeated = ((status, _twin(status, kept)) for status in found)
     return [
-        DuplicateRun(status, "" if twin is None else twin.run, [other.name for other in belonging])
+        PrunableRun(status, "" if twin is None else twin.run, [other.name for other in belonging])
         for status, twin in repeated
         if twin is not status and (status.status in _PRUNED if twin else status.status == "failed")
         for belonging in [belonging_to(data / status.run)]

@@ -132,7 +132,7 @@ def _died_idle(directory: Path) -> bool:
 
 
 def _set_aside(directory: Path, reason: str, report: Callable[..., None]) -> str:
-    """Commit a run as failed whose process ended like this after another that did not release it; return ``failed``."""
+    """Commit a run as failed after two processes in a row died before they committed work; return ``failed``."""
     hint = Hint("resume", directory.name)
     report(f"run {directory.name}: set aside, because the process before did not end in good order either", hint)
     # IMPORTANT: first, so that no run waits behind it even if this process dies of the commit.

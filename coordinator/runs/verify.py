@@ -119,9 +119,12 @@ def _check_at_hosts(
     from hakoiri.coordinator.layers.verify_kept import check_kept
 
     others = [store.layout.empty(0)]
-    if sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
+    if full:
+        # All layers have been compared here.
+        pass
+    elif sum(store.layer_record(depth).size for depth in home) * store.layout.bytes <= _MOST_SENT:
         others += map(store.layer, home)
-    elif not full:
+    else:
         _report_duplicate(_audit(store, list(range(store.state.depth + 1)), context, report.seed), store, report)
     faults, audited = check_kept(store, keepers, merge(others, []), Sample(report.seed, SAMPLE_PER_LAYER), context)
     if audited and not full:

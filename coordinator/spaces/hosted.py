@@ -121,8 +121,8 @@ class HostedSpace:
 
     def list_all(self) -> LayerRecord:
         """Have hosts list the space, and copy it to each other; return its record, which is to be committed then."""
-        work, headline = partial(self._pass, "host-list", "listing configurations"), "listing configurations"
-        told = self._keepers.pool.insist(headline, work, lambda: self._rounds)
+        headline = "listing configurations"
+        told = self._keepers.pool.insist(headline, partial(self._pass, "host-list", headline), lambda: self._rounds)
         lanes = sum_lanes(lanes_in(answer.digest) for answer in told.values())
         goals, stored = (sum(getattr(answer, name) for answer in told.values()) for name in ("goals", "stored"))
         if (size := sum(answer.size for answer in told.values())) != self.size:
@@ -154,9 +154,9 @@ class HostedSpace:
             report_wrong_moves(self._session)
         if self._session.puzzle.undirected and sum(answer.balance for answer in told.values()) % (1 << 64):
             report_wrong_moves(self._session)
-        begun, known = {host: answer.beginning for host, answer in told.items()}, self._store.read(META, NUMBERS_KEY)
+        begun = {host: answer.beginning for host, answer in told.items()}
         # IMPORTANT: components are numbered for the roots of these joinings: a restored host has others.
-        if known is None or self._store.read_record(META, NUMBERS_KEY, "record of joinings") != begun:
+        if self._store.read_if_any(dict[str, str], META, NUMBERS_KEY, "record of joinings") != begun:
             self._unite(begun)
         hosts = self._keepers.range_map.hosts
         numbers = {host: read_numbers(self._store, place) for place, host in enumerate(hosts)}
@@ -174,6 +174,7 @@ class HostedSpace:
                 told[host] = unpacked(answer, HostPassed)
                 self._seconds[host] += told[host].seconds
                 self._threads[host] = told[host].threads
+            # A request that finds everything done is no progress.
             self._rounds += any(told[host].seconds for host in left)
             done, disk = (sum(getattr(each, name) for each in told.values()) for name in ("done", "stored"))
             self._session.tell(Progress(min(done, self.size), self.size, headline=headline, disk=disk))

@@ -171,7 +171,7 @@ class RangeMover:
             range_map = range_map.joined_by(others[:1] if range_map.neighbours else others)
         targets = range_map.from_host(host)
         self._note(f"moving {_ranges(range_map.owned(host))} of host {host} to others")
-        self._move(range_map, targets, range_map.moved(targets).without(host))
+        self._move(range_map, targets, range_map.taken_over(host))
         self.let_go([host])
 
     def let_go(self, hosts: Sequence[str]) -> None:

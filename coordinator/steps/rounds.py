@@ -114,7 +114,7 @@ class HostRounds:
         The `first` attempt of a session says that it goes on.
         """
         if (kept := self._kept(depth)) is None:
-            self._round, self._beginning = 0, new_beginning()
+            self._round, self._beginning = 0, _new_beginning()
             return {}
         self._round, self._beginning = kept.round, kept.beginning
         told = _told_by(self._ask("host-back", depth, {}))
@@ -122,7 +122,7 @@ class HostRounds:
             self._session.observer.note(f"{', '.join(lost)} cannot go back to its last round; layer {depth} restarts")
             # Who could go back takes messages of this attempt already.
             self._attempt, self._round, told = self._keepers.next_attempt(), 0, {}
-            self._beginning = new_beginning()
+            self._beginning = _new_beginning()
         elif first:
             self._session.observer.note(f"layer {depth} {goes_on(self._round)}")
         return told
@@ -133,10 +133,8 @@ class HostRounds:
         return kept.round if kept else 0
 
     def _kept(self, depth: Depth) -> LastRound | None:
-        if self._store.read(META, ROUND_KEY) is None:
-            return None
-        kept = self._store.read_as(LastRound, META, ROUND_KEY, "record of its last round")
-        return kept if kept.depth == depth else None
+        kept = self._store.read_if_any(LastRound, META, ROUND_KEY, "record of its last round")
+        return kept if kept and kept.depth == depth else None
 
     def _keep(self, depth: Depth, told: dict[str, HostExpanded], expanded: int) -> None:
         """Have all hosts keep the round, then record it."""
@@ -167,13 +165,14 @@ def _lost_keys(told: dict[str, HostExpanded], merged: dict[str, HostMerged]) -> 
         np.array([getattr(answer, name) for answer in answers.values()]).sum(axis=0)
         for answers, name in ((told, "given"), (merged, "taken"))
     )
-    for lost in np.flatnonzero(given != taken).tolist():
-        return f"of {given[lost]:,} keys sent to range {lost} its host has {taken[lost]:,}"
-    return ""
+    if np.array_equal(given, taken):
+        return ""
+    lost = int(np.argmax(given != taken))
+    return f"of {given[lost]:,} keys sent to range {lost} its host has {taken[lost]:,}"
 
 
-def new_beginning() -> str:
-    """Return a text that no other beginning has, also not of a coordinator whose data was restored."""
+def _new_beginning() -> str:
+    """Return a random text, the name of one beginning of a layer; a restored coordinator draws another one, too."""
     return secrets.token_hex(8)
 
 

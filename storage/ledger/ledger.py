@@ -233,14 +233,17 @@ class Ledger:
 
     def keepers(self, leaving: bool = False) -> list[str]:
         """Return the hosts that keep layers of the run; if `leaving`, also those whose ranges have moved away."""
-        if self.read(META, HOSTS_KEY) is None:
+        if (found := self.read_if_any(_Hosts, META, HOSTS_KEY, "record of its hosts")) is None:
             return []
-        found = self.read_as(_Hosts, META, HOSTS_KEY, "record of its hosts")
         return found.hosts if found.settled or not leaving else [*found.hosts, *found.left]
 
     def read_as(self, kind: type[_Made], database: bytes, name: bytes, what: str) -> _Made:
         """Return one record; a `DamagedError` names `what` if it is missing, damaged, or not a `kind`."""
         return self._read(partial(unpack_as, kind), database, name, what)
+
+    def read_if_any(self, kind: type[_Made], database: bytes, name: bytes, what: str) -> _Made | None:
+        """Return one record; ``None`` if it is missing. Raises as `read_as`."""
+        return None if self.read(database, name) is None else self.read_as(kind, database, name, what)
 
     def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
         """Return the fields of one record; a `DamagedError` names `what` if it is missing or damaged."""

@@ -12,7 +12,7 @@ from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.layers import ending
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
-from hakoiri.coordinator.runs.pruning import repeated_runs
+from hakoiri.coordinator.runs.pruning import prunable_runs
 from hakoiri.coordinator.session import session
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
@@ -98,11 +98,11 @@ def test_a_whole_space_has_the_size_that_the_puzzle_knows(
 def test_of_like_runs_the_newest_complete_one_is_kept(directory: Path) -> None:
     later = make_run(directory.parent, HANOI, "explore", {}, Resources())
     other = make_run(directory.parent, PuzzleSpec("hanoi", {"discs": "4", "pegs": "3"}), "explore", {}, Resources())
-    assert repeated_runs(directory.parent) == []
+    assert prunable_runs(directory.parent) == []
     for each in (directory, later, other):
         drive(each, Resources(workers=1), Control(), SilentObserver())
     stopped = make_run(directory.parent, HANOI, "explore", {}, Resources())
     with RunStore(stopped, writable=True) as store:
         store.commit(store.state.become("interrupted"))
-    found = [(each.found.run, each.kept, each.belonging) for each in repeated_runs(directory.parent)]
+    found = [(each.found.run, each.kept, each.belonging) for each in prunable_runs(directory.parent)]
     assert sorted(found) == sorted([(directory.name, later.name, []), (stopped.name, later.name, [])])

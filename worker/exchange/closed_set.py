@@ -67,9 +67,7 @@ class ClosedSet:
         self._share, self._most_staged = shares.layer_bytes // 2, shares.staged_bytes
         self._merged_at_once = merged_at_once
         self._held: list[Keys] = []
-        known = self._store.read(META, CLOSED_KEY) is not None
-        what = "record of older segments"
-        found = self._store.read_as(_Segments, META, CLOSED_KEY, what) if known else _Segments()
+        found = self._store.read_if_any(_Segments, META, CLOSED_KEY, "record of older segments") or _Segments()
         self.depth = self._covered = found.covered
         self._next, self._segments = found.next, [*found.segments]
         # They may have layer `depth`, too, which the next one must not have either.

@@ -60,8 +60,7 @@ class OwnRanges:
     @classmethod
     def of(cls, own: RunStore) -> "OwnRanges | None":
         """Return the record of a part; ``None`` if an earlier version has made the part."""
-        known = own.read(META, OWN_RANGES_KEY) is not None
-        return own.read_as(cls, META, OWN_RANGES_KEY, "record of its ranges") if known else None
+        return own.read_if_any(cls, META, OWN_RANGES_KEY, "record of its ranges")
 
     def stage(self, own: RunStore) -> None:
         own.stage_record(META, OWN_RANGES_KEY, asdict(self))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hakoiri.coordinator.runs.catalogue import RunStatus
-    from hakoiri.coordinator.runs.pruning import DuplicateRun
+    from hakoiri.coordinator.runs.pruning import PrunableRun
 
 #: Columns of the list of runs that are left out if the terminal is too narrow.
 LEFT_OUT: tuple[tuple[str, ...], ...] = (
@@ -148,9 +148,9 @@ def _by_clock(created: str, now: datetime) -> str:
 def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
     """Delete duplicate runs, if the user confirms."""
     from hakoiri.coordinator.errors import RunError
-    from hakoiri.coordinator.runs.pruning import repeated_runs
+    from hakoiri.coordinator.runs.pruning import prunable_runs
 
-    repeated = [each for each in repeated_runs(where) if wanted(each.found)]
+    repeated = [each for each in prunable_runs(where) if wanted(each.found)]
     for each in repeated:
         belonging = "".join(f", and {name} with it" for name in each.belonging)
         why = f"({each.found.status}) did the same as {each.kept}" if each.kept else "failed"
@@ -171,7 +171,7 @@ def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
         stderr().print(Text(f"no repeated or failed runs in {where}"))
 
 
-def _deleted(where: Path, repeated: "DuplicateRun") -> list[str]:
+def _deleted(where: Path, repeated: "PrunableRun") -> list[str]:
     """Delete a duplicate run, unless it is held by now, or the run kept instead is gone; return the names deleted."""
     from hakoiri.coordinator.runs.catalogue import delete_run
 
