@@ -11,10 +11,6 @@ RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --require-hashes -r
     && find /opt/hakoiri -type d -name tests -prune -exec rm -r {} + \
     && find /opt/hakoiri -type f -regex '.*\.\(c\|cpp\|h\|pxd\|pyi\|pyx\)' -delete
 COPY pyproject.toml README.md LICENSE ./
-COPY puzzles puzzles
-COPY storage storage
-COPY worker worker
-COPY coordinator coordinator
 COPY hakoiri hakoiri
 RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --no-deps --no-build-isolation . \
     && /opt/hakoiri/bin/pip uninstall --yes setuptools pip

@@ -63,8 +63,12 @@ DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "im
 def modules(package: str) -> list[tuple[str, ast.Module]]:
     """The modules of a folder, parsed, by their paths: ``storage.layers.codec`` is ``hakoiri.storage.layers.codec``."""
     found = []
-    for path in sorted((ROOT / package).rglob("*.py")):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((ROOT / "hakoiri").rglob("*.py")):
+        below = path.relative_to(ROOT / "hakoiri")
+        if (below.parts[0] if below.parts[0] in PACKAGES else "hakoiri") != package:
+            continue
+        place = path.relative_to(ROOT) if package == "hakoiri" else below
+        name = ".".join(place.with_suffix("").parts).removesuffix(".__init__")
         found.append((name, ast.parse(path.read_text(encoding="utf-8"), str(path))))
     return found
 
