@@ -154,10 +154,7 @@ _TOLD |= {"problem": "problem", "HTTPException": "problem", "fault": "fault", "m
 @cache
 def messages() -> dict[str, set[str]]:
     """Return the messages that the product has, with their hints, by the error or by how they are told."""
-    trees = [
-        ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted((_ROOT / "hakoiri").rglob("*.py"))
-    ]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((_ROOT / "hakoiri").rglob("*.py"))]
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     kinds = {node.name: node.name for node in classes}

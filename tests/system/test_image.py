@@ -52,7 +52,14 @@ def test_what_the_dockerfile_copies_is_in_the_build_context(source: str) -> None
 
 @pytest.mark.parametrize(
     "name",
-    [".env", ".git/config", ".venv/bin/python", "tests/conftest.py", "scripts/setup", "hakoiri/worker/__pycache__/a.pyc"],
+    [
+        ".env",
+        ".git/config",
+        ".venv/bin/python",
+        "tests/conftest.py",
+        "scripts/setup",
+        "hakoiri/worker/__pycache__/a.pyc",
+    ],
 )
 def test_nothing_else_is_in_the_build_context(name: str) -> None:
     assert not passes(name)
