@@ -10,11 +10,23 @@ cannot be taken back
 StopRun is not an error: it ends the search on request.
 """
 
-from hakoiri.puzzles.errors import HakoiriError
+from collections.abc import Mapping
+from typing import Any
+
+from hakoiri.puzzles.errors import HakoiriError, counted
 from hakoiri.storage.ledger.manifest import Status
 
 #: The value of figures about goals where the puzzle has none.
 NO_GOAL = "no goal is set"
+
+
+def nearest_goal(row: Mapping[str, Any], has_goal: bool | None) -> str | None:
+    """Return the `goal_depth` of a search in words; ``None`` before its first layer, or for an unknown `has_goal`."""
+    if row["goal_depth"] is not None:
+        return counted(row["goal_depth"], "moves")
+    if not has_goal or row["depth"] is None:
+        return NO_GOAL if has_goal is False else None
+    return "none" if row["exhausted"] else f"none within {counted(row['depth'], 'moves')}"
 
 
 class RunError(HakoiriError):

@@ -92,7 +92,11 @@ def test_runs_for_people(hakoiri: Hakoiri) -> None:
     counted = " ".join(hakoiri.here("run", "klotski", "--whole").stdout.split())
     for fragment in ("configurations 65,880", "moves between them 103,390", "components 898", "892 smaller ones"):
         assert fragment in counted
-    assert "nearest goal none" in " ".join(hakoiri.here("run", "klotski", "--from", START_OF_2).stdout.split())
+    for more, none in ((("--from", START_OF_2), "none"), (("--layers", "3"), "none within 3 moves")):
+        explored = " ".join(hakoiri.here("run", "klotski", *more).stdout.split())
+        assert f"nearest goal {none}" in explored
+    hakoiri.here("run", "sliding", "--from", "A...", "--goal", "A@1,4", "--layers", "1")
+    assert "nearest goal none within 1 move" in " ".join(hakoiri.here("status", "last").stdout.split())
     queued = hakoiri.here("enqueue", "klotski")
     assert "--watch" in queued.stdout
     assert "is cancelled" in hakoiri.here("cancel", "last").stdout

@@ -99,6 +99,13 @@ def test_no_goal_is_set(more: tuple[str, ...], hakoiri: Hakoiri, tmp_path: Path)
     assert "no goal is set" in hakoiri.here("study", "starts", str(tmp_path / "start"), *more[2:]).stdout
 
 
+def test_the_goal_of_all_starts_is_said(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (tmp_path / "start").write_text("1.2/345/678", encoding="utf-8")
+    assert "goal .12/345/678" in flat(
+        hakoiri.here("study", "starts", str(tmp_path / "start"), "--puzzle", "tiles").stdout
+    )
+
+
 # Words
 
 

@@ -129,14 +129,15 @@ def delete(
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """Return a row for people: the labels of `run`, units, and no empty values."""
-    from hakoiri.coordinator.errors import NO_GOAL
+    from hakoiri.coordinator.errors import nearest_goal
 
-    goal, moving, away = row["goal_depth"], found.status in _MOVING, row.pop("away") or ()
+    moving, away = found.status in _MOVING, row.pop("away") or ()
     parameters = row.get("parameters", {})
+    has_goal = False if (goal := parameters.get("goal")) == "" else (goal and row["kind"] == "explore") or None
     row |= {
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
         "parameters": {name: value for name, value in parameters.items() if value},
-        "goal_depth": counted(goal, "moves") if goal is not None else NO_GOAL if parameters.get("goal") == "" else None,
+        "goal_depth": nearest_goal(row, has_goal),
         "seconds": f"{row['seconds']:.3f} s",
         "rate": counted(row["rate"], row["rate_unit"]) if row["rate"] else None,
         "keepers": ", ".join(f"{host} (away)" if host in away else host for host in row["keepers"]),

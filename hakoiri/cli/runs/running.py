@@ -7,7 +7,7 @@ from hakoiri.cli import options as shared
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.groups import LayersHere, QueuedLayers
-from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.reading import parse_options, read_board
 from hakoiri.render.tables import stderr
 
@@ -93,7 +93,7 @@ def run(
 
 def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     """Print what a short search from the start, or of the `whole` space, finds, and what a run for all takes."""
-    from hakoiri.coordinator.errors import NO_GOAL
+    from hakoiri.coordinator.errors import nearest_goal
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.render.progress import clock
     from hakoiri.render.tables import facts, print_json, stdout
@@ -103,15 +103,14 @@ def _print_needs(spec: "PuzzleSpec", search: LayersHere, whole: bool) -> None:
     if search.json:
         print_json(row)
         return
-    known, goal = row["expected"] is not None, row["goal_depth"]
-    none = NO_GOAL if row["goal"] is None else "none" if row["exhausted"] else f"none within {row['depth']} moves"
+    known = row["expected"] is not None
     free = f"{_size(row['free'])} are free"
     told = {
         "puzzle": row["puzzle"],
         "start": None if whole else row["start"],
         "configurations": row["expected"] if known else f"more than {row['configurations']:,}, how many is not known",
         "goal": row["goal"] or None,
-        "nearest goal": None if whole else none if goal is None else counted(goal, "moves"),
+        "nearest goal": None if whole else nearest_goal(row, row["goal"] is not None),
         "memory": f"{_size(row['memory'])} at most",
         "disk": f"{_size(row['disk'])}, {free}" if known else free,
         "time": f"{clock(row['seconds'])} by one thread" if known else None,

@@ -213,7 +213,8 @@ class StudyStarts(RowsJob):
         capped = sum(not row["exhausted"] for row in summary["rows"])
         has_goal = self.puzzle.has_goal or any(goal for *_, goal in self.plan.listed)
         solvable = summary["solvable"] if has_goal else NO_GOAL
-        own = {"starts": summary["starts"], "with a way to the goal": solvable, "capped": capped or None}
+        goal = None if isinstance(self.puzzle, Family) else self.puzzle.goal_text() or None
+        own = {"starts": summary["starts"], "goal": goal, "with a way to the goal": solvable, "capped": capped or None}
         return own | {"configurations": summary["configurations"]}
 
     def tables(self) -> list[Table]:

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from hakoiri.coordinator.errors import NO_GOAL, ContradictionError
+from hakoiri.coordinator.errors import ContradictionError, nearest_goal
 from hakoiri.coordinator.layers.best_play import best_play
 from hakoiri.coordinator.layers.ending import ExplorePlan, search_to_end
 from hakoiri.coordinator.layers.repair import repair_layers
@@ -15,7 +15,6 @@ from hakoiri.coordinator.session.job import Job, Play
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import Observer, Session
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
@@ -74,12 +73,12 @@ class Explore(Job):
         return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | play
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        widest, at, goal = summary["largest_window"], summary["largest_window_at"], summary["goal_depth"]
+        widest, at = summary["largest_window"], summary["largest_window_at"]
         return {
             "configurations": summary["configurations"],
             "depth": summary["depth"],
             "goal": self.puzzle.goal_text() or None,
-            "nearest goal": counted(goal, "moves") if goal is not None else "none" if self.puzzle.has_goal else NO_GOAL,
+            "nearest goal": nearest_goal(summary, self.puzzle.has_goal),
             "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
             "best score": summary.get("score"),
             "in moves": summary.get("moves"),

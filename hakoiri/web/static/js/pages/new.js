@@ -199,6 +199,7 @@ class RunForm {
     this.send.disabled = true;
     try {
       const run = await post(["runs"], asked);
+      sessionStorage.setItem(run.run, run.notes.join("\n"));
       go(["runs", run.run]);
     } catch (error) {
       this.wrong.textContent = error.message;

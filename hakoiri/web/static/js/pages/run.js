@@ -74,6 +74,8 @@ function drawHead(head, run, tab, notes, redraw) {
       h("h1", {}, run.puzzle, h("small", {}, ` ${options(run.parameters)}`)),
       h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone))),
     whyOf(run),
+    // What the puzzle remarked on when the run was made in this tab.
+    h("p", {class: "muted small"}, sessionStorage.getItem(run.run)),
     tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Views"},
       tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
   // If not all tabs fit, scroll to the current one.
