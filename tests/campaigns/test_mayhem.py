@@ -152,7 +152,7 @@ def test_what_a_kill_left_goes_with_the_next_campaign(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [strange]
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 @pytest.mark.timeout(1200)
 def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "campaigns.mayhem", "--only", "hosts:64", "--place", str(tmp_path)]
@@ -173,7 +173,7 @@ def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:
     return family if redis and generations > 2 else []
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 @pytest.mark.timeout(1200)
 def test_mayhem_in_short(tmp_path: Path) -> None:
     """As a user starts it: its processes are to be forked from one that has the shim."""

@@ -101,14 +101,14 @@ def run_checked(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_no_kernel_goes_out_of_bounds_with_random_keys() -> None:
     done = run_checked("-m", "tests.support.checked_kernels", "6000")
     assert done.returncode == 0, done.stderr[-2_000:]
     assert [line.split(":")[0] for line in done.stdout.splitlines() if "none out of bounds" in line] == sorted(PUZZLES)
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_kernel_that_goes_out_of_bounds_is_found() -> None:
     trusting = (
         "from tests.support.checked_kernels import try_puzzle\n"

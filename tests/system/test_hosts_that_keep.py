@@ -195,7 +195,7 @@ def test_goal_distances_of_a_kept_run_are_found_where_they_are_asked_for(
     assert {name: len(names) for name, names in kept.items()} == {"pancakes": 2, "superpuzz": 2}
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_run_that_is_not_complete_comes_home_and_goes_on_by_threads(hakoiri: Hakoiri, hosts: Hosts) -> None:
     stopped(hakoiri, hosts, signal.SIGINT)
     run = hakoiri.run_directory().name
@@ -262,10 +262,10 @@ def assert_goes_on(hakoiri: Hakoiri, hosts: Hosts, running: Running) -> None:
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
-@pytest.mark.parametrize("number", [pytest.param(0, marks=SLOW), 1])
-def test_a_killed_host_comes_back_and_its_layer_is_made_again(number: int, hakoiri: Hakoiri, hosts: Hosts) -> None:
+@pytest.mark.ci_slow
+def test_a_killed_host_comes_back_and_its_layer_is_made_again(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running = standing(hakoiri, hosts, AFTER_LAYER)
-    with waited_for(hosts, number, running) as process:
+    with waited_for(hosts, 0, running) as process:
         process.kill()
     assert_goes_on(hakoiri, hosts, running)
 
@@ -281,7 +281,7 @@ def test_a_host_killed_in_the_third_round_of_a_layer_costs_that_round(hakoiri: H
     assert_as_by_threads(hakoiri, hosts, finished.json["run"], *TILES)
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_coordinator_killed_between_rounds_goes_on_after_the_last(hakoiri: Hakoiri, hosts: Hosts) -> None:
     standing(hakoiri, hosts, partial(stand_still_after_round, MIDDLE, 3)).kill()
     for number in range(2):
@@ -335,7 +335,7 @@ def test_a_host_that_is_away_is_waited_for(hakoiri: Hakoiri, hosts: Hosts) -> No
     assert_goes_on(hakoiri, hosts, running)
 
 
-@SLOW
+@pytest.mark.ci_slow
 def test_a_data_redis_that_dies_takes_no_more_than_a_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running = standing(hakoiri, hosts, AFTER_LAYER)
     (server,) = (child for child in hosts.started[1].supervisor.children() if "redis" in child.name())

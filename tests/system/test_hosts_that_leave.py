@@ -59,7 +59,7 @@ def drained_by(hakoiri: Hakoiri, hosts: Hosts, host: str, running: Running) -> t
     return drained, finished
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_lost_disk_in_the_midst_of_a_run_with_copies_costs_no_layer(hakoiri: Hakoiri, hosts: Hosts) -> None:
     running, lost = standing(hakoiri, hosts, AFTER_LAYER, "--copies", "2"), hosts.name(1)
     assert lost in keepers(hakoiri)
@@ -164,7 +164,7 @@ def test_a_lost_disk_costs_a_census_with_copies_no_configuration(
     assert hakoiri.ask("verify", finished.json["run"], "--redis", hosts.url)["faults"] == []
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_census_is_labelled_anew_without_a_host_that_is_lost_when_it_is_complete(
     hakoiri: Hakoiri, hosts: Hosts
 ) -> None:

@@ -294,7 +294,7 @@ def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink
 # Killed, hosts and all
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("driver", ["run", "coordinator"])
 def test_everything_killed_in_a_long_layer(
@@ -336,9 +336,6 @@ def test_everything_killed_in_a_long_layer(
     [
         (PANCAKES, signal.SIGINT, "expanded"),
         (PANCAKES, signal.SIGTERM, "merged"),
-        # CI sends the one in the other's place, too.
-        pytest.param(PYRAMINX, signal.SIGINT, "merged", marks=SLOW),
-        pytest.param(PYRAMINX, signal.SIGTERM, "expanded", marks=SLOW),
     ],
 )
 def test_stopped_in_a_long_layer(

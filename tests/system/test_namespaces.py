@@ -100,6 +100,7 @@ def test_a_host_that_is_cut_off_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> 
     assert_right(ended, hakoiri)
 
 
+@pytest.mark.ci_slow
 def test_a_host_that_is_killed_in_mid_layer(hosts: Hosts, hakoiri: Hakoiri) -> None:
     """Its process, its supervisor and its data Redis."""
     running = hosts.start(*SPACE)

@@ -287,7 +287,7 @@ def test_the_tutorial_shows_the_example() -> None:
     assert len(least.splitlines()) < 20
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_what_the_tutorial_types_prints_what_it_shows(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:

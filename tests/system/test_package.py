@@ -63,9 +63,14 @@ def test_modules_of_the_user_do_not_shadow_ours(shadows: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "116\n"), done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("extras", ["", "[web,parquet]"], ids=["plain", "extras"])
+@pytest.mark.parametrize(
+    "extras",
+    [
+        pytest.param("", marks=pytest.mark.slow, id="plain"),
+        pytest.param("[web,parquet]", marks=pytest.mark.ci_slow, id="extras"),
+    ],
+)
 def test_an_installed_wheel_works_beside_modules_of_the_user(
     wheel: Path, extras: str, shadows: Path, tmp_path: Path
 ) -> None:

@@ -63,13 +63,13 @@ def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def cases() -> Iterator[Any]:
     """Each space by threads; in every way those of the table that are meant for it, and all others if one has time."""
-    slow = [pytest.mark.slow, pytest.mark.timeout(1800)]
     for space in SPACES:
         name = space.arguments.replace(" -o", "")
         if not space.slow:
             yield pytest.param(space, list(WAYS) if space.every_way else ["threads"], id=name)
         if not space.every_way:
-            yield pytest.param(space, list(WAYS), marks=slow, id=f"{name}-every-way")
+            slow = pytest.mark.ci_slow if name == "pyraminx" else pytest.mark.slow
+            yield pytest.param(space, list(WAYS), marks=[slow, pytest.mark.timeout(1800)], id=f"{name}-every-way")
 
 
 def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict[str, Any], int]:

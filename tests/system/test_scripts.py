@@ -138,7 +138,7 @@ def kernels(home: Path) -> set[Path]:
     return {path for path in (home / ".cache/hakoiri/kernels").rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 @pytest.mark.timeout(900)
 def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
     """README's first command with an empty home compiles the kernels of its puzzle, --all-kernels those of all others;

@@ -129,7 +129,7 @@ def be_late_with(file: Path) -> None:
     vars(supervisor)["time"] = clock
 
 
-@pytest.mark.slow
+@pytest.mark.ci_slow
 def test_a_host_ends_in_time_and_its_run_goes_on_when_it_is_back(
     hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
 ) -> None:

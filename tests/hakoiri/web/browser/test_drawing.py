@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 HAKOIRI = "#/new/sliding?start=ABBC/ABBC/DEEF/DGHF/I..J&goal=B@4,2"
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.hakoiri.web.browser.conftest import FAMILY, NARROW, WIDE, Site, address_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 
 

@@ -19,7 +19,7 @@ from tests.hakoiri.web.browser.conftest import NARROW
 from tests.support.commands import PATIENCE_SECONDS, ROOT
 from tests.support.plain_search import reference_distances
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 START = "AABB/AACC/DE../FGHH/FGII"
 READER = re.compile(r"```js\n(.*?)```", re.DOTALL)
 

@@ -17,7 +17,7 @@ from tests.support.servers import RedisServer, started_host, started_workers
 #: The address of the status of a run.
 RUN = re.compile(r"/api/runs/[^/]+$")
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 
 
 def layers_seen(page: Page) -> int:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
 #: The layout of 25,955 configurations takes seconds, of a busy machine many.
 _LAID_OUT_MILLISECONDS = 120_000

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from hakoiri.puzzles.pictures.colours import luminance
 from tests.hakoiri.web.browser.conftest import NARROW, WIDE, Site, watched
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.ci_slow, pytest.mark.browser]
 PAGES = {
     "runs": ("#/", ".run .picture"),
     "glossary": ("#/glossary", "dt"),
@@ -41,10 +41,10 @@ PAGES = {
 }
 #: Texts on pieces are large and graphics beside their names in the list of moves; what must be read is all the rest.
 SCHEMES = ["light", "dark"]
+LOOKS = pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (NARROW, "dark")], ids=["wide", "narrow"])
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@LOOKS
 def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, size: Any, scheme: Any) -> None:
     """WCAG 2.2, levels A and AA, on each page; and no page is wider than its screen."""
     context = browser.new_context(viewport=size, color_scheme=scheme, base_url=site.address, reduced_motion="reduce")
@@ -58,8 +58,7 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, 
     context.close()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@LOOKS
 def test_axe_finds_nothing_in_statistics_and_marked_mistakes(
     site: Site, browser: Browser, size: Any, scheme: Any
 ) -> None:
