@@ -14,6 +14,7 @@ import pytest
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.user.files import FILES
 from tests.support.commands import ROOT, Hakoiri, clean_environment
+from tests.support.pages import compare_outputs
 from tests.support.servers import RedisServer, by_workers, started_workers
 from tests.support.user_puzzles import JUGS, ROW, changed, written
 
@@ -275,15 +276,15 @@ def test_a_worker_that_is_told_nonsense_does_not_start(
 # The tutorial
 
 
-TUTORIAL = (ROOT / "docs" / "tutorial" / "own-puzzle.md").read_text(encoding="utf-8")
-_BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
+TUTORIAL = ROOT / "docs" / "tutorial" / "own-puzzle.md"
 
 
 def test_the_tutorial_shows_the_example() -> None:
-    (least, whole, *_) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
+    tutorial = TUTORIAL.read_text(encoding="utf-8")
+    (least, whole, *_) = re.findall(r"```python\n(.*?)```", tutorial, re.DOTALL)
     assert whole == LIGHTS.read_text(encoding="utf-8")
     assert len(whole.splitlines()) < 60
-    assert f"in {len(whole.splitlines())} lines" in TUTORIAL
+    assert f"in {len(whole.splitlines())} lines" in tutorial
     assert len(least.splitlines()) < 20
 
 
@@ -293,27 +294,24 @@ def test_what_the_tutorial_types_prints_what_it_shows(
 ) -> None:
     files = iter(("lights.py", "lights_out.py", "coins.py", "lamps.py"))
     environment: dict[str, str] = {}
-    typed = 0
-    for language, text in _BLOCK.findall(TUTORIAL):
-        if language == "python":
-            (tmp_path / next(files)).write_text(text, encoding="utf-8")
-            continue
-        for command, *shown in (part.splitlines() for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]):
-            words = shlex.split(command.removesuffix(" &"))
-            if words[0] == "export":
-                environment["HAKOIRI_REDIS"] = redis_server.url
-                continue
-            typed += 1
-            if command.endswith(" &"):
-                started = hakoiri.start(*words[1:], env=environment, cwd=tmp_path)
-                started.wait_for("2 worker processes")
-                continue
-            done = hakoiri(*words[1:], env=environment, cwd=tmp_path, check=False)
-            assert done.code == (1 if shown[0].startswith("hakoiri: ") else 0), done
-            printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
-            for line in shown:
-                assert any(found == line or found.endswith(f"  {line}") for found in printed), (line, done)
-    assert typed > 10
+
+    def do(step: re.Match[str]) -> str | None:
+        if step["file"] is not None:
+            (tmp_path / next(files)).write_text(step["file"], encoding="utf-8")
+            return None
+        words = shlex.split(step["command"].removesuffix(" &"))
+        if words[0] == "export":
+            environment["HAKOIRI_REDIS"] = redis_server.url
+            return None
+        if step["command"].endswith(" &"):
+            started = hakoiri.start(*words[1:], env=environment, cwd=tmp_path)
+            started.wait_for("2 worker processes")
+            return None
+        done = hakoiri(*words[1:], env=environment, cwd=tmp_path, check=False)
+        assert done.code == (1 if step["shown"].startswith("hakoiri: ") else 0), done
+        return done.stdout + done.stderr
+
+    assert compare_outputs(TUTORIAL, do) > 10
 
 
 def test_wrong_pictures_are_one_line(tmp_path: Path, hakoiri: Hakoiri) -> None:
