@@ -102,7 +102,8 @@ class Answers:
     def require_layer(self, depth: Depth) -> None:
         """Raise `UnanswerableError` unless there is a layer `depth`."""
         if not 0 <= depth <= self.store.state.depth:
-            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
+            hints = () if self.exhausted else (self._further(),)
+            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}", *hints)
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """Return all keys of the run in increasing order, and each one's depth or, in a census, component."""

@@ -11,7 +11,7 @@ import typer
 
 from hakoiri.cli.commands import TEAM, argument, flag, option
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.families import classics
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
@@ -126,7 +126,7 @@ def spec_of(
     spec = replace(own_spec(puzzle, options, board), merge_mirrors=merge_mirrors)
     if goal is not None:
         if "goal" in spec.options:
-            raise PuzzleError("--goal and -o goal= cannot be combined")
+            raise PuzzleError("--goal and -o goal= cannot be combined", Hint("leave out", "goal"))
         spec = replace(spec, options={**spec.options, "goal": read_board(goal)})
     return _with_classic(spec)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.opened import OpenRun
 from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.rows.puzzles import key_text
@@ -77,7 +78,8 @@ def _goal_distances(run: OpenRun, keys: Keys) -> NDArray[np.int64]:
 def position_row(run: OpenRun, table: PositionTable | None, configuration: str) -> dict[str, Any]:
     """Return a configuration and its moves, the best first: those that lead nearest to a goal."""
     if isinstance(run.puzzle, Placements):
-        raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions")
+        hint = Hint("ask", run.name, "solutions")
+        raise UnanswerableError(f"run {run.name} is a tree, so its configurations are not positions", hint)
     key = run.puzzle.parse(configuration)
     here = _know(run, table, run.puzzle.keys([key]), None)[0]
     if here is None:

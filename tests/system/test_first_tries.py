@@ -326,3 +326,18 @@ def test_answers_print_boards(hakoiri: Hakoiri) -> None:
 def test_numbers_agree_with_their_nouns() -> None:
     assert [counted(number, "kernels/s") for number in (1, 2)] == ["1 kernel/s", "2 kernels/s"]
     assert counted(1, "layers checked") == "1 layer checked"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("layers last --depth 9", "run the puzzle again without --layers"),
+        ("study starts {start} --puzzle magic-star", "start one with 'hakoiri run magic-star'"),
+        ("run klotski --goal x -o goal=y", "leave out --goal"),
+        ("generate sliding --size 3x3 --pieces 1x1:2 --goal 1x1@1,1 --empty 1", "choose another with --empty"),
+    ],
+)
+def test_errors_with_a_next_step_have_a_hint(line: str, hint: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (tmp_path / "start").write_text("1", encoding="utf-8")
+    hakoiri.ask("run", "klotski", "--layers", "3")
+    assert f"; {hint}" in flat(hakoiri.here(*line.format(start=tmp_path / "start").split(), check=False).error)

@@ -15,7 +15,7 @@ from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.options import DataOption, FromOption, JsonOption, PuzzleArgument, PuzzleOptions, spec_of
 from hakoiri.cli.puzzles.game import ARROWS, PlaySession, Press
 from hakoiri.cli.puzzles.hints import Hints
-from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.puzzles.errors import Hint, PuzzleError, counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
 
@@ -60,7 +60,8 @@ def play(
     spec = spec_of(puzzle, options, start)
     rules = spec.build()
     if isinstance(rules, Placements):
-        raise PuzzleError(f"{rules.name} is a tree, so it cannot be played")
+        text = f"{rules.name} is a tree, so it cannot be played; a run counts its solutions"
+        raise PuzzleError(text, Hint("run", puzzle))
     seed = randbelow(MOST_SEED + 1) if seed is None else seed
     words, console = random_words(seed << 32), stderr() if json else stdout()
     with closing(Hints(puzzle, spec, rules, data)) as hints:

@@ -133,7 +133,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
 
     moving, away = found.status in _MOVING, row.pop("away") or ()
     parameters = row.get("parameters", {})
-    has_goal = False if (goal := parameters.get("goal")) == "" else (goal and row["kind"] == "explore") or None
+    has_goal = False if parameters.get("goal") == "" else None
     row |= {
         "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
         "parameters": {name: value for name, value in parameters.items() if value},

@@ -71,7 +71,8 @@ class GeneratePlan:
         goal_of(boards.size, pieces, self.goal)
         if not board:
             raise PuzzleError(
-                f"no board of {self.size} with pieces {self.pieces} and {self.empty} empty cells was found"
+                f"no board of {self.size} with pieces {self.pieces} and {self.empty} empty cells was found",
+                Hint("change", "empty"),
             )
         return board
 

@@ -115,7 +115,8 @@ class StudyStarts(RowsJob):
         require_within("cap", cap, 1, _MOST_CAP)
         kind = puzzle_class(spec.name, spec.digest)
         if issubclass(kind, Placements):
-            raise UnanswerableError(f"{spec.name} is a tree, so it has no moves to search by")
+            text = f"{spec.name} is a tree, so it has no moves to search by; a run counts its solutions"
+            raise UnanswerableError(text, Hint("run", spec.name))
         with remarks() as notes:  # A puzzle would remark on an option again for each start.
             found = read_starts(starts, lambda text: _goal_of(replace(spec, start=text)))
             # As it is pinned: the text of a collection means a goal, too.

@@ -16,7 +16,6 @@ from hakoiri.puzzles.capabilities import Reversible
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.audit import check_layer
 
 
@@ -50,7 +49,7 @@ class HardestJob(Job):
         with open_base(self.store, session.context.redis) as base:
             search_to_end(session, GoalSearch(session, base), ExplorePlan())
         if before not in ("", self.store.state.digest):
-            raise DamagedError(f"run {self.store.directory.name}: its recomputed layers differ from the stored ones")
+            raise self.store.damaged("its recomputed layers differ from the stored ones")
 
     def repair(self, session: Session) -> None:
         """Forget the first damaged layer and all after it, so that they are computed again."""

@@ -29,6 +29,7 @@ from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import ComputeContext, Control
 from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -162,7 +163,8 @@ def component_keys(context: ComputeContext, run: RunStore, component: int) -> Ke
         context.budget.require(f"a list of {size:,} configurations", 2 * size * run.layout.bytes)
         keys, _ = Slabs(run).members([component], context.control)
     if not len(keys):
-        raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
+        hint = Hint("ask", run.manifest.run, "components")
+        raise UnanswerableError(f"run {run.manifest.run} has no component {component}", hint)
     return keys
 
 

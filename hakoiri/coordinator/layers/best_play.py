@@ -13,7 +13,7 @@ from hakoiri.coordinator.layers.search import StoredFigures
 from hakoiri.coordinator.session.job import Play
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
 from hakoiri.puzzles.scored import Scored, Scores
@@ -35,9 +35,10 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"{puzzle.name} has no scored moves, so it has no best play")
-    reached = StoredFigures.of(store.state)
+    reached, name, limit = StoredFigures.of(store.state), store.directory.name, next(iter(store.manifest.plan), "")
     if not reached.exhausted:
-        raise UnanswerableError(f"run {store.directory.name} is not complete, so its best play is unknown")
+        hint = Hint("run without", limit) if store.state.status == "complete" else Hint("resume", name)
+        raise UnanswerableError(f"run {name} is not complete, so its best play is unknown", hint)
     needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
     budget.require(f"the best play among {reached.configurations:,} configurations", needed)
     keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])

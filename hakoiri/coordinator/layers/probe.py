@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Hint
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.blocks import code_keys
 from hakoiri.storage.ledger.manifest import Depth
@@ -58,7 +59,8 @@ def probe(puzzle: Puzzle, most: int = MOST_CONFIGURATIONS, seconds: float = MOST
     Raises `UnanswerableError` for a tree, which has no moves.
     """
     if isinstance(puzzle, Placements):
-        raise UnanswerableError(f"{puzzle.name} is a tree, so it has no moves to search by")
+        text = f"{puzzle.name} is a tree, so it has no moves to search by; a run counts its solutions"
+        raise UnanswerableError(text, Hint("run", puzzle.name))
     layers = [puzzle.keys([puzzle.start])]
     # Loads the kernels, or compiles them, before the clock starts.
     _following(puzzle, layers, math.inf)

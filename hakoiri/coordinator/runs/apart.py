@@ -55,7 +55,7 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK_SECONDS)
     if child.returncode == _HELD:
-        raise RunHeldError(f"run {directory.name} is held by another process")
+        raise RunHeldError(f"run {directory.name} is held by another process", Hint("cancel", directory.name))
     with Ledger(directory) as ledger:
         state = ledger.state
     died = child.returncode < 0 and not stop_by and state.status not in ENDED

@@ -33,8 +33,9 @@ def leave_out(host: str, redis: str, kept: list[Path]) -> None:
     with redis_errors(redis):
         connection = connect(redis)
         if not kept and host not in (living := living_hosts(connection)):
-            known = f"; the living hosts are {', '.join(sorted(living))}" if living else "; no host lives"
-            raise RunError(f"unknown host {host}: it keeps no run and is not running{known}")
+            known = f"the living hosts are {', '.join(sorted(living))}" if living else "no host lives"
+            hints = () if living else (Hint("host", "DIR"),)
+            raise RunError(f"unknown host {host}: it keeps no run and is not running; {known}", *hints)
         drain_host(connection, host)
 
 

@@ -52,7 +52,7 @@ class RunStore(Ledger):
         super().__init__(directory, writable, durable)
         if self.manifest.layout not in LAYOUTS:
             self.close()
-            raise self._damaged(f"its manifest is malformed: unknown layout {self.manifest.layout!r}")
+            raise self.damaged(f"its manifest is malformed: unknown layout {self.manifest.layout!r}")
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
         self._away: dict[Depth, bool] = {}
@@ -72,7 +72,7 @@ class RunStore(Ledger):
         blocks = list(self.blocks(depth))
         keys = np.concatenate(blocks) if blocks else self.layout.empty(0)
         if len(keys) != size:
-            raise self._damaged(
+            raise self.damaged(
                 f"layer {depth} has {len(keys)} configurations on disk, expected {size} as in its record"
             )
         return keys
@@ -104,7 +104,7 @@ class RunStore(Ledger):
         names = [block_key(number, first, self.layout.bytes) for first in firsts]
         entries = self._entries(database, number).entries(database, names[0], len(names)) if names else []
         if [name for name, _ in entries] != names:
-            raise self._damaged(f"layer {number} changed while it was read")
+            raise self.damaged(f"layer {number} changed while it was read")
         return [_block(*entry) for entry in entries]
 
     def decode(self, block: Block, raw: bool = False) -> Keys:
@@ -112,7 +112,7 @@ class RunStore(Ledger):
         try:
             keys = decode(block, self.layout)
         except DamagedError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
         is_given = block.number <= self.checked_to or self._away.get(block.number)
         return self.checked(keys, f"layer {block.number}") if is_given and not raw else keys
 
@@ -120,7 +120,7 @@ class RunStore(Ledger):
         """Return some keys; `DamagedError`, naming `where` they are, if kernels may not take one (`are_keys`)."""
         if self.are_keys is not None and not (right := self.are_keys(keys)).all():
             wrong, puzzle = key_at(keys, int(right.argmin())), self.manifest.puzzle.get("name")
-            raise self._damaged(f"{where} has {wrong:#x}, which is not a configuration of {puzzle}")
+            raise self.damaged(f"{where} has {wrong:#x}, which is not a configuration of {puzzle}")
         return keys
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS, raw: bool = False) -> Keys:
@@ -241,7 +241,7 @@ class RunStore(Ledger):
         for name in self.names(database, number_key(number)):
             found = zlib.crc32(name, found)
         if found != index:
-            raise self._damaged(f"{what} is damaged: its blocks do not match its record")
+            raise self.damaged(f"{what} is damaged: its blocks do not match its record")
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """Return the name of a layer's block with the greatest first key not above `key`, else of its first block."""

@@ -252,11 +252,11 @@ class Ledger:
     def _read(self, unpack: Callable[[bytes, str, bytes], _Made], database: bytes, name: bytes, what: str) -> _Made:
         value = self.read(database, name)
         if value is None:
-            raise self._damaged(f"its {what} is missing")
+            raise self.damaged(f"its {what} is missing")
         try:
             return unpack(value, what, database + name)
         except DamagedError as error:
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:
@@ -264,7 +264,7 @@ class Ledger:
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
-            raise self._damaged(f"its {what} is malformed: {error}") from error
+            raise self.damaged(f"its {what} is malformed: {error}") from error
 
     def _read_manifest(self) -> Manifest:
         fields = self.read_record(META, MANIFEST_KEY, "manifest")
@@ -276,6 +276,7 @@ class Ledger:
         with self.fitting("manifest"):
             return Manifest.from_dict(fields)
 
-    def _damaged(self, what: str) -> DamagedError:
+    def damaged(self, what: str) -> DamagedError:
+        """Return the error for a part of the run that is damaged."""
         run = self.directory.name
         return DamagedError(f"run {run}: {what}", Hint("verify", run), Hint("repair", run))

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.keys.layout import Keys
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.ledger.records import seal, unseal
@@ -75,7 +74,7 @@ def read_labels(store: RunStore, count: int) -> Labels:
     slabs = [read_slab(store, number) for number in range(-(-count // SLAB))]
     labels = np.concatenate(slabs) if slabs else np.empty(0, dtype=np.uint32)
     if len(labels) != count:
-        raise DamagedError(f"run {store.directory.name} has {len(labels)} labels on disk, expected {count}")
+        raise store.damaged(f"{len(labels)} labels on disk, expected {count}")
     return labels
 
 
@@ -90,7 +89,7 @@ def read_numbers(store: RunStore, part: int) -> Labels:
     name = NUMBERS_KEY + number_key(part)
     raw = store.read(META, name)
     if raw is None:
-        raise DamagedError(f"run {store.directory.name}: the component numbers are missing")
+        raise store.damaged("the component numbers are missing")
     return np.frombuffer(unseal(raw, f"component numbers {part}", name), dtype=">u4").astype(np.uint32)
 
 
@@ -144,5 +143,5 @@ def read_diameter(store: RunStore, component: int) -> Diameter:
 
 def _there(store: RunStore, entry: bytes | None, what: str) -> bytes:
     if not entry:
-        raise DamagedError(f"run {store.directory.name}: {what} is missing")
+        raise store.damaged(f"{what} is missing")
     return entry

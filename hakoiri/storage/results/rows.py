@@ -125,5 +125,5 @@ def _read(ledger: Ledger, name: str, dtype: np.dtype[Any], shape: list[int]) -> 
         raw[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
         filled += len(piece)
     if filled != len(raw):
-        raise DamagedError(f"run {ledger.directory.name}: array {name} has {filled} bytes on disk, expected {len(raw)}")
+        raise ledger.damaged(f"array {name} has {filled} bytes on disk, expected {len(raw)}")
     return array

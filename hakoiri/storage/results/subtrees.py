@@ -8,7 +8,6 @@
 
 from dataclasses import asdict, dataclass
 
-from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.digest import Lanes
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
@@ -89,7 +88,7 @@ def read_chunk(ledger: Ledger, chunk: int) -> ChunkRecord:
     """The record of a finished chunk; `DamagedError` that names the chunk if it is missing or broken."""
     record = ledger.read_as(ChunkRecord, CHUNKS, number_key(chunk), f"record of chunk {chunk}")
     if record.chunk != chunk:
-        raise DamagedError(f"run {ledger.directory.name}: the record of chunk {chunk} belongs to chunk {record.chunk}")
+        raise ledger.damaged(f"the record of chunk {chunk} belongs to chunk {record.chunk}")
     return record
 
 
