@@ -330,7 +330,7 @@ def fits(pieces: list[list[set[tuple[int, int]]]], taken: set[tuple[int, int]]) 
     ("size", "pieces", "empty", "said"),
     [
         ("4", "1x1:1", "2", "size: '4' is not a size; expected columns x rows, such as 4x5"),
-        ("9x9", "1x1:1", "2", "limit of 64 cells"),
+        ("9x9", "1x1:1", "2", "limit of 64 free cells"),
         ("4x5", "2x2", "2", "pieces 2x2 are malformed"),
         ("4x5", "2x2:x", "2", "are malformed"),
         ("4x5", "1x1:* 1x1:2", "2", "1x1 is given twice"),

@@ -199,7 +199,7 @@ def test_a_varied_board_differs_in_a_piece_or_two() -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"size": "9x9"}, "above the limit of 64 cells"),
+        ({"size": "9x9"}, "above the limit of 64 free cells"),
         ({"pieces": "2x2:9"}, "no board of 3x4"),
         ({"pieces": "x.x:1"}, "not connected"),
         ({"pieces": "xx/x:1"}, "'xx/x' is not a piece"),

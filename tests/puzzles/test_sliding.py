@@ -518,7 +518,7 @@ def test_examples_can_be_solved(name: str, moves: int) -> None:
 
 def test_tables_out_of_proportion_are_refused() -> None:
     with pytest.raises(PuzzleError, match="kinds of pieces need tables"):
-        make_tables([[]] * 20, [1] * 20, frozenset(), 8, 8)
+        make_tables([[]] * 20, [1] * 20, frozenset(), 8)
 
 
 def test_a_kernel_never_writes_beyond_its_room() -> None:

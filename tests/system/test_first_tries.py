@@ -204,8 +204,29 @@ def test_walls_around_a_board_do_not_count(hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("verify", "last", "--full")["ok"]
     wide = "/".join(["A" + "." * 8] * 8).replace("A", ".", 7)
     assert "72 of them not walls" in hakoiri.here("run", "sliding", "--from", wide, check=False).error
-    crossed = "/".join(["." + "#" * 8] * 8 + ["A" + "." * 8])
-    assert "9 x 9 cells inside its frame" in hakoiri.here("run", "sliding", "--from", crossed, check=False).error
+    ring = "/".join(["A" + "." * 8, *["." + "#" * 7 + "."] * 7, "." * 9])
+    refused = hakoiri.here("run", "sliding", "--from", ring, check=False).error
+    assert "32 free cells and 49 walls between them, 17 above the limit" in refused
+
+
+_CORNER = ["A" + "#" * 8, *["." + "#" * 8] * 7, "." * 9]
+_ROOMS = ["A...#....", *["....#...."] * 3, "#" * 9, *["....#...."] * 4]
+_STAIRS = ["A." + "#" * 10, *["#" * place + ".." + "#" * (10 - place) for place in range(1, 10)], "#" * 10 + ".B"]
+
+
+@pytest.mark.parametrize(("rows", "configurations"), [(_CORNER, 17), (_ROOMS, 16), (_STAIRS, 231)])
+def test_walls_between_free_cells_do_not_count_where_rows_can_be_close(
+    rows: list[str], configurations: int, hakoiri: Hakoiri
+) -> None:
+    found = hakoiri.ask("run", "sliding", "--from", "/".join(rows))
+    assert found["configurations"] == configurations
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+
+
+def test_boards_with_walls_are_generated_by_their_free_cells(hakoiri: Hakoiri) -> None:
+    size = "/".join(_CORNER).replace("A", ".")
+    more = ("--pieces", "1x1:1", "--empty", "16", "--goal", "1x1@9,9", "--boards", "1")
+    assert hakoiri.ask("generate", "sliding", "--size", size, *more)["boards"] == 1
 
 
 @pytest.mark.parametrize("prime", "\u2019\u2018\u2032\u00b4\u02b9\uff07`")

@@ -134,8 +134,8 @@ class Boards:
     def parse(cls, size: str, pieces: str, empty: str) -> "Boards":
         """Return the boards that three texts describe; `PuzzleError` for a malformed one."""
         board = Extent.parse(size)
-        if board.cells > MOST_CELLS:
-            raise PuzzleError(f"size {size} is above the limit of {MOST_CELLS} cells")
+        if board.free > MOST_CELLS:
+            raise PuzzleError(f"size {size} is above the limit of {MOST_CELLS} free cells")
         wanted: list[tuple[Form, int, int]] = []
         for word in pieces.split():
             text, colon, count = word.partition(":")

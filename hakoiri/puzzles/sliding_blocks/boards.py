@@ -28,7 +28,8 @@ _DIGIT = LETTERS.index("0")
 Cell = int
 Cells = frozenset[Cell]
 
-#: A set of cells is one number of 64 bits in kernels. Rows and columns at the edges that are all wall do not count.
+#: A set of cells is one number of 64 bits in kernels. Walls count where
+#: the free cells of rows keep these apart (`tables.number_cells`).
 MOST_CELLS = 64
 #: Rows and columns of a board of one line, by its length. A smaller one might be a single row.
 _SQUARES = {side * side: side for side in (5, 6, 7, 8)}

@@ -28,6 +28,7 @@ from hakoiri.puzzles.sliding_blocks.shapes import (
     shape_name,
     shape_of,
 )
+from hakoiri.puzzles.sliding_blocks.tables import number_cells
 
 _BLANK: Shape = ((0, 0),)
 #: The value for no kind.
@@ -66,16 +67,13 @@ class PieceSet:
 
     Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `first`, the pieces by their letters;
     `kinds`, and how many of each there are, `counts`. `blank` is the number of the last kind, `standing` what begins at
-    a cell, by kind and cell. `letters` are those of the distinct pieces.
+    a cell, by kind and cell. `letters` are those of the distinct pieces. `numbers`, `stride`: `tables.number_cells`.
     """
 
     def __init__(self, board: ParsedBoard, distinct: Collection[str] = (), axes: Axes = Axes()) -> None:  # noqa: B008
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
-        rows, columns = ({divmod(cell, self.columns)[by] for cell in self.free} for by in (0, 1))
-        #: Rows and columns of the board for kernels: without those at its edges that are all wall.
-        self._top, self._left = min(rows, default=0), min(columns, default=0)
-        self.inside = max(rows, default=0) - self._top + 1, max(columns, default=0) - self._left + 1
+        self.numbers, self.stride = number_cells(self.free, self.columns)
         shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
         self._named = letters_kept(shapes, distinct, axes)
         alike: dict[tuple[Shape, str], list[str]] = {}
@@ -113,8 +111,7 @@ class PieceSet:
 
     def bits(self, cells: Cells) -> Cells:
         """Return the numbers that free cells have in kernels."""
-        places = (divmod(cell, self.columns) for cell in cells)
-        return frozenset((row - self._top) * self.inside[1] + column - self._left for row, column in places)
+        return frozenset(map(self.numbers.__getitem__, cells))
 
     def kind_of(self, cells: Cells, letter: str) -> int:
         """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none.

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from math import prod
 from typing import Self
 
 import numpy as np
@@ -90,15 +89,14 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"a board needs at least one piece: {start!r}")
         distinct, axes = self._distinct(board), self._axes(board)
         self.pieces = pieces = PieceSet(board, distinct, axes)
-        if (cells := prod(pieces.inside)) > MOST_CELLS:
-            rows, columns = pieces.inside
-            text = f"the board has {rows} x {columns} cells inside its frame of walls"
+        if (cells := max(pieces.bits(pieces.free)) + 1) > MOST_CELLS:
+            text = f"the board has {len(pieces.free)} free cells and {cells - len(pieces.free)} walls between them"
             raise PuzzleError(f"{text}, {cells - MOST_CELLS} above the limit of {MOST_CELLS} cells")
         self.names_pieces = bool(pieces.letters)
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [[pieces.bits(cells) for cells in kind.places.values()] for kind in pieces.kinds]
-        self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), *pieces.inside)
-        self._edges = make_edges([kind.axis for kind in pieces.kinds], *pieces.inside)
+        self._tables = make_tables(places, pieces.counts, pieces.bits(pieces.free), pieces.stride)
+        self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.numbers, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
         self.wishes = self._goal(board, is_one_line(start))
         self._wanted = np.full(MOST_CELLS, sliding_kernels.ANY, dtype=np.int64)

@@ -12,7 +12,8 @@ of each kind are left, read as a number of mixed radix: taking symbol s lowers i
 A set of cells is a mask of 64 bits. Every table is an argument, so one compiled kernel serves all boards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import comb, prod
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Mask
 from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
 from hakoiri.puzzles.sliding_blocks.sequences import count_sequences
-from hakoiri.puzzles.sliding_blocks.shapes import directions_along
+from hakoiri.puzzles.sliding_blocks.shapes import DIRECTIONS, directions_along
 
 #: The most numbers of 64 bits in a table: 128 MiB.
 _MOST_ENTRIES = 1 << 24
@@ -41,19 +42,31 @@ class BoardTables(NamedTuple):
     before: Words
     #: (symbols,)
     strides: Words
-    #: All cells that are no walls, and the cells per row.
+    #: All cells that are no walls, and the distance from a row to the next.
     geometry: Words
 
 
-def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
-    """Return (symbols, 4): cells from which no piece goes up, right, down, left: that edge, or all off its axis."""
-    board = range(rows * columns)
-    ends = (
-        [cell for cell in board if cell < columns],
-        [cell for cell in board if cell % columns == columns - 1],
-        [cell for cell in board if cell >= (rows - 1) * columns],
-        [cell for cell in board if cell % columns == 0],
-    )
+def number_cells(free: Cells, columns: int) -> tuple[dict[Cell, int], int]:
+    """Return the numbers of free cells in kernels, in reading order, and the distance from a row to the next.
+
+    Rows and columns that are all wall get no numbers, and rows are as close together as their free cells let them.
+    """
+    cells = sorted(free)
+    rows = sorted({cell // columns for cell in cells})
+    across = {column: place for place, column in enumerate(sorted({cell % columns for cell in cells}))}
+    lines = [[across[cell % columns] for cell in cells if cell // columns == row] for row in rows]
+    stride = max([1, *(line[-1] - after[0] + 1 for line, after in pairwise(lines))])
+    numbers = [place * stride + column - lines[0][0] for place, line in enumerate(lines) for column in line]
+    return dict(zip(cells, numbers, strict=True)), stride
+
+
+def make_edges(axes: Sequence[str], numbers: Mapping[Cell, int], columns: int) -> Words:
+    """Return (symbols, 4): cells from which no piece goes up, right, down, left: at an end, or all off its axis."""
+    places = {divmod(cell, columns): number for cell, number in numbers.items()}
+    ends = [
+        {number for (row, column), number in places.items() if (row + down, column + right) not in places}
+        for down, right in DIRECTIONS
+    ]
     return np.array(
         [
             [mask_of(end) if direction in directions_along(axis) else _WORD for direction, end in enumerate(ends)]
@@ -63,9 +76,7 @@ def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
     )
 
 
-def make_tables(
-    places: Sequence[Sequence[Cells]], counts: Sequence[int], free: Cells, rows: int, columns: int
-) -> BoardTables:
+def make_tables(places: Sequence[Sequence[Cells]], counts: Sequence[int], free: Cells, stride: int) -> BoardTables:
     """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
 
     `PuzzleError` if the pieces have too many shapes for tables of reasonable size.
@@ -74,12 +85,10 @@ def make_tables(
     for symbol, standing in enumerate(places):
         for cells in standing:
             masks[symbol, min(cells)] = mask_of(cells)
-    # No piece leaves a single row of 64, so the distance to the next row does not matter; a shift by 64 is undefined.
-    geometry = [mask_of(free), columns % MOST_CELLS]
     strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
     before = _count_sequences(counts, strides)
     scaled = np.array(strides, dtype=np.uint64) * np.uint64(len(counts) + 1)
-    return BoardTables(masks, before, scaled, np.array(geometry, dtype=np.uint64))
+    return BoardTables(masks, before, scaled, np.array([mask_of(free), stride], dtype=np.uint64))
 
 
 def mask_of(cells: Sequence[Cell] | Cells | set[Cell]) -> int:
