@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.costs import Costs, Line, Phase
-from hakoiri.worker.hosts.step import PARTS
+from hakoiri.worker.exchange.partial import PARTS
 from hakoiri.worker.hosts.wire import COMPRESSED_SECONDS, MOST_SENDING
 
 #: The payload of TCP in an Ethernet frame, over the bytes of the frame on the wire.

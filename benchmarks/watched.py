@@ -22,8 +22,7 @@ from hakoiri.coordinator.layers.search import LayeredSearch
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps import rounds
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, unpacked
 from hakoiri.worker.transport.connection import HostBeat
 
 #: How Linux numbers the clock of the processor time of a process, ended threads included (clock_getcpuclockid(3)): the

@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hakoiri.cli import options as shared
@@ -49,8 +50,6 @@ class Asking:
 
     def open(self, name: str) -> "Run":
         """Open the run of this name, to be queried within the given memory."""
-        from hakoiri.cli.answers.asking import opened
-
         return opened(name, self.data, self.memory, self.puzzle)
 
 
@@ -99,3 +98,16 @@ class QueuedLayers(Layers):
 @dataclass(frozen=True)
 class LayersHere(QueuedLayers, Work):
     """Options of a search by layers that this process drives."""
+
+
+def opened(
+    name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
+) -> "Run":  # fmt: skip
+    """Open a run to be queried within `memory` bytes; `puzzle` names the file of its user puzzle.
+
+    Its hosts are reached over the Redis at the URL `redis`, else at HAKOIRI_REDIS.
+    """
+    from hakoiri.api import open_run
+    from hakoiri.coordinator.session.resources import Resources
+
+    return open_run(name, data, Resources(memory=memory, redis=redis), puzzle)

@@ -12,6 +12,7 @@ from hakoiri.storage.ledger.records import MOST_BYTES, read_msgpack
 from hakoiri.worker.errors import PayloadError
 
 Array = NDArray[Any]
+Arrays = Sequence[Array]
 _Read = TypeVar("_Read")
 
 

@@ -5,21 +5,20 @@ be repeated, late, or done by any worker, with the same result.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
 from hakoiri.puzzles.scored import Scored
 from hakoiri.storage.layers.digest import lanes_of
 from hakoiri.worker.arguments import Sizes, wrong_array
 from hakoiri.worker.deals import hunting, solving, starts
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.exchange.pool import guarded
 from hakoiri.worker.graphs import designing, family
 from hakoiri.worker.graphs.closed import component_distances
 from hakoiri.worker.graphs.forests import balance, fold
@@ -32,13 +31,11 @@ from hakoiri.worker.layers.kernels import simple_edges
 from hakoiri.worker.layers.partition import scatter, table_of
 from hakoiri.worker.layers.ranges import expand_chunk
 from hakoiri.worker.nakuron import tilting
-from hakoiri.worker.plain import packed, unpacked
+from hakoiri.worker.plain import Array, Arrays, packed, unpacked
 from hakoiri.worker.plays import moving
 from hakoiri.worker.solitaires import hunting as hunting_cards
 from hakoiri.worker.solitaires import solving as solving_cards
 
-Array = NDArray[Any]
-Arrays = Sequence[Array]
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 _Made = TypeVar("_Made")
 
@@ -234,13 +231,3 @@ def checked(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
     """Return the result of a task, done in this process. Raises as `guarded` does."""
     return list(guarded(name, TASKS[name], puzzle, chunk, shared))
-
-
-def guarded(name: str, work: Callable[..., _Made], *given: Any) -> _Made:
-    """Return the result of `work`. Any error that is not one of Hakoiri's becomes a `TaskError`."""
-    try:
-        return work(*given)
-    except NO_FAULT:
-        raise
-    except BaseException as error:
-        raise TaskError(f"task {name} failed: {type(error).__name__}: {error}") from error

@@ -36,8 +36,7 @@ from hakoiri.storage.names import HOSTS_KEY, LABELS, META, NUMBERS_KEY, PARTIAL_
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import part
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, packed, unpacked
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.near_hosts import NAMES, Killed, NearHosts, assert_no_host_expects_messages, range_map_of
 from tests.support.runs import Notes, small_slabs

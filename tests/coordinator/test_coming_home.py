@@ -15,8 +15,7 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, number_key
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, packed, unpacked
 from tests.support.near_hosts import NAMES, NearHosts, driven, resources_of
 from tests.support.runs import Notes, StoppingAfter
 from tests.support.toy_runs import assert_as_expected, new_run

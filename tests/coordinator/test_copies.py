@@ -29,7 +29,7 @@ from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 from tests.support.near_hosts import (
     NAMES,
     Killed,

@@ -34,7 +34,7 @@ from hakoiri.worker.hosts import reading
 from hakoiri.worker.hosts.copies import COPIES_FOLDER
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 from tests.support.near_hosts import NearHosts, driven, near_hosts, resources_of
 from tests.support.runs import Notes
 from tests.support.toy import Toy

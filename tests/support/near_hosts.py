@@ -40,8 +40,7 @@ from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts import layers, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostRequest
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, unpacked
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.commands import PATIENCE_SECONDS

@@ -17,7 +17,7 @@ from hakoiri.coordinator.executors.in_flight import Chunk
 from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.worker.hosts.host import STORE, THREADS
 from hakoiri.worker.parent import end_with
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 from hakoiri.worker.transport.connection import living_hosts, living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.messages import Event

@@ -32,7 +32,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
-from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from tests.support.keys import digest_by_the_book
 from tests.support.plain_search import reference_layers

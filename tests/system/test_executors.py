@@ -19,7 +19,8 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.plain import Arrays
+from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import connect
 from hakoiri.worker.transport.messages import TaskRequest
 from hakoiri.worker.transport.names import QUEUE, own_queue

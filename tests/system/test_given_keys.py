@@ -16,7 +16,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.names import BLOCKS, LAYERS, number_key
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.plain import Arrays
 from hakoiri.worker.transport.connection import connect
 from tests.support.commands import START_OF_248, Hakoiri
 from tests.support.servers import Workers

@@ -13,7 +13,8 @@ from hakoiri.coordinator.executors.remote import RemoteExecutor
 from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.plain import Arrays
+from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.transport.connection import connect
 from tests.support.commands import Hakoiri
 from tests.support.runs import Notes

@@ -22,7 +22,7 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.files import FILES
-from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.plain import Arrays
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import event_key

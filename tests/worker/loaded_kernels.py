@@ -27,7 +27,8 @@ from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.hosts import layers
 from hakoiri.worker.hosts.host import Host
-from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.plain import Arrays
+from hakoiri.worker.tasks import TASKS
 from hakoiri.worker.warm import kernels_of
 from tests.support.near_hosts import near_hosts
 

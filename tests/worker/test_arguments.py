@@ -12,7 +12,8 @@ from hakoiri.worker.arguments import FORMS, Sizes, wrong_array
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.graphs.searches import Graph
 from hakoiri.worker.layers.bloom import empty_filter, may_hold
-from hakoiri.worker.tasks import _MOVERS, TASKS, Arrays, checked
+from hakoiri.worker.plain import Arrays
+from hakoiri.worker.tasks import _MOVERS, TASKS, checked
 
 KLOTSKI, NAKURON = PuzzleSpec("klotski").build(), PuzzleSpec("nakuron").build()
 SUPERPUZZ = PuzzleSpec("superpuzz", {"columns": "3"}).build()

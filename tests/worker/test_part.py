@@ -21,8 +21,7 @@ from hakoiri.worker.hosts import part, step, wire
 from hakoiri.worker.hosts.host import Host
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged, HostRequest
 from hakoiri.worker.layers.partition import partition_by
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, unpacked
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from tests.support.servers import RedisServer
 from tests.support.toy_runs import EMBEDDINGS, expected, spied

@@ -36,8 +36,7 @@ from hakoiri.worker.hosts.requests import (
     HostRequest,
 )
 from hakoiri.worker.hosts.wire import Inbox, Link, Outbox, pack_message, unpack_message
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, packed, unpacked
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import inbox_key
 from hakoiri.worker.transport.payload import pack_arrays

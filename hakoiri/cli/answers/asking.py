@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.commands import command_line, option
+from hakoiri.cli.groups import opened
 from hakoiri.cli.options import DataOption, JsonOption, OwnFileOption, RunArgument, WideOption
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
@@ -152,16 +153,3 @@ def solutions(
         stdout().print(Text(drawing))
         stdout().print()
     stdout().print(f"{len(texts):,} of {orbits:,} orbits, each of {tree.symmetries} images")
-
-
-def opened(
-    name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None, redis: str | None = None
-) -> "Run":  # fmt: skip
-    """Open a run to be queried within `memory` bytes; `puzzle` names the file of its user puzzle.
-
-    Its hosts are reached over the Redis at the URL `redis`, else at HAKOIRI_REDIS.
-    """
-    from hakoiri.api import open_run
-    from hakoiri.coordinator.session.resources import Resources
-
-    return open_run(name, data, Resources(memory=memory, redis=redis), puzzle)

@@ -51,7 +51,7 @@ def components(
         elif not run.puzzle.undirected:
             _list_weak(run, limit)
         else:
-            from hakoiri.coordinator.graphs.job import component_figures
+            from hakoiri.storage.results.census import component_figures
 
             stdout().print(rows_table([component_figures(record) for record in run.components(limit)]))
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.commands import command_line, flag, option
 from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
-from hakoiri.cli.groups import Work
+from hakoiri.cli.groups import Work, opened
 from hakoiri.cli.options import ComponentOption, OwnFileOption, QueueOption, RunArgument
 from hakoiri.hints import command
 from hakoiri.puzzles.errors import counted

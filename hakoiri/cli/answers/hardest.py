@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from rich.text import Text
 
-from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.commands import command_line, option
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
-from hakoiri.cli.groups import LayersHere
+from hakoiri.cli.groups import LayersHere, opened
 from hakoiri.cli.options import OwnFileOption, QueueOption, RunArgument
 from hakoiri.hints import command
 from hakoiri.puzzles.errors import counted

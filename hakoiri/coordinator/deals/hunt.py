@@ -22,8 +22,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals.hunting import Objective, WalkResult
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.plain import Arrays, packed, unpacked
 from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
 LEG = "leg"

@@ -25,8 +25,8 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.deals.solving import Goal, SolveResult, request
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Arrays, do_task
+from hakoiri.worker.plain import Arrays, unpacked
+from hakoiri.worker.tasks import do_task
 from hakoiri.worker.warm import load_solving_kernels
 
 #: Deals of each size that are searched again without ``--full``.

@@ -15,8 +15,7 @@ from hakoiri.coordinator.errors import UntrustedError
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.worker.deals.solving import SolveResult
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, packed, unpacked
 
 _chance = secrets.SystemRandom()
 #: Where the answers to ``subtrees`` and ``expand`` have the time that they took.

@@ -18,8 +18,8 @@ from hakoiri.puzzles.errors import Hint, counted
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, WorkerError
 from hakoiri.worker.hosts.host import Host
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.program import program_of
-from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import (
     BEAT_SECONDS,
     HostBeat,

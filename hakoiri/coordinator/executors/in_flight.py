@@ -16,7 +16,7 @@ from hakoiri.coordinator.executors.shared import Shared
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.worker.arguments import Sizes
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import QUEUE, input_key, own_queue, result_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays

@@ -20,8 +20,8 @@ from hakoiri.storage.names import HOSTS_KEY, META
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostRequest
 from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.spaces.ranges import even_slabs, slabs_in
-from hakoiri.worker.tasks import Array, Arrays
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import MAIN, data_redis_number
 

@@ -21,7 +21,7 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import LABELS, block_key, number_key, split_block_key
 from hakoiri.worker.hosts.wire import decompressed
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Bytes of blocks that are kept for whoever asks for them again, and how many are fetched at once of those that are
 #: read one after the other: of 60 layers that are read side by side all stay until they are read.

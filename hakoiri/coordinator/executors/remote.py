@@ -28,8 +28,9 @@ from hakoiri.worker.arguments import Part, Sizes, wrong_array
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.ranges import ExpandedChunk
 from hakoiri.worker.machine import WORKER_BYTES, available_memory
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.program import program_of
-from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.tasks import do_task
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
 from hakoiri.worker.transport.messages import Event, TaskRequest
 from hakoiri.worker.transport.names import event_key

@@ -7,7 +7,7 @@ from operator import is_
 import numpy as np
 import redis
 
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.transport.names import shared_key
 from hakoiri.worker.transport.payload import pack_arrays
 

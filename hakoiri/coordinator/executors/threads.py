@@ -6,7 +6,8 @@ from hakoiri.coordinator.session.session import Control
 from hakoiri.coordinator.session.work_log import WorkLog
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.worker.exchange.pool import ThreadPool
-from hakoiri.worker.tasks import TASKS, Array, Arrays
+from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.tasks import TASKS
 
 
 class ThreadExecutor(ThreadPool):

@@ -23,8 +23,7 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.results.rows import ResultRows
 from hakoiri.worker.graphs.designing import DesignRequest, SolvedSpace, statistics
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.plain import Arrays, packed, unpacked
 from hakoiri.worker.warm import load_family_kernels, load_solving_kernels
 
 BATCH, HUNTED = "batch", "hunted"

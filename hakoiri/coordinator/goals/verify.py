@@ -20,7 +20,7 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Configurations of the run looked at, without `full`, for those that lead to no goal.
 _SAMPLE = 2_000

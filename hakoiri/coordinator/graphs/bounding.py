@@ -10,7 +10,6 @@ import numpy as np
 
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.coordinator.graphs.eccentricities import EccentricitySolver, histogram, open_intervals
-from hakoiri.coordinator.graphs.job import component_figures
 from hakoiri.coordinator.graphs.verify_bounds import EccentricityVerifier, opened_solver
 from hakoiri.coordinator.runs.belonging import Belonging, Derived, require_base
 from hakoiri.coordinator.session.job import Job, Request, Table
@@ -22,7 +21,14 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Figures, Progress, State
 from hakoiri.storage.ledger.records import pack_record
 from hakoiri.storage.names import BEAM, COMPONENTS, PAIRS
-from hakoiri.storage.results.census import Diameter, read_diameter, read_pairs, recorded_components, stage_component
+from hakoiri.storage.results.census import (
+    Diameter,
+    component_figures,
+    read_diameter,
+    read_pairs,
+    recorded_components,
+    stage_component,
+)
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels

@@ -4,15 +4,14 @@ import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.coordinator.session.session import ComputeContext
-from hakoiri.coordinator.spaces.faults import stray_move
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.key_index import KeyIndex
-from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows, sort_keys
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.graphs.claims import one_way_edge
 from hakoiri.worker.graphs.searches import Graph
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Vertices are numbered by signed integers of 32 bits.
 MOST_VERTICES = int(np.iinfo(np.int32).max)
@@ -72,3 +71,11 @@ def _require_counterparts(puzzle: Puzzle, keys: Keys, graph: Graph) -> None:
             f"{puzzle.name} is declared undirected, but {here:#x} ({puzzle.render(here)}) leads to "
             f"{there:#x} ({puzzle.render(there)}) and not back"
         )
+
+
+def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
+    """Return the error for a move that does not lead to a configuration."""
+    return ContradictionError(
+        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
+        f"{configurations:,} configurations"
+    )

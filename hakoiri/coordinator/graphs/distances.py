@@ -38,8 +38,8 @@ from hakoiri.storage.results.census import Diameter, Labels, read_component, rea
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.closed import Figures
 from hakoiri.worker.graphs.searches import Offsets, Vertices
+from hakoiri.worker.plain import Arrays
 from hakoiri.worker.spaces.slabs import Slabs
-from hakoiri.worker.tasks import Arrays
 
 #: A requested component with at least this many configurations is measured by a run of its own.
 RUN_FROM = 60_000

@@ -18,7 +18,7 @@ from hakoiri.worker.graphs.bounds import Aim, Bounds, an_end, least_alike
 from hakoiri.worker.graphs.components import renumbered
 from hakoiri.worker.graphs.lanes import LANES, WORD, Searched, SearchResults, narrowed
 from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Bytes of a vertex besides keys and graph: bounds, orders, and temporary copies.
 _BYTES = 80

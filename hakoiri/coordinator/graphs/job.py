@@ -24,9 +24,8 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Hint, PuzzleError
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.layers.audit import check_layer
-from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, NUMBERS_KEY, PAIRS, PARTIAL_KEY, ROWS
-from hakoiri.storage.results.census import read_component
+from hakoiri.storage.results.census import component_figures, read_component
 from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 _LARGEST_SHOWN = 6
@@ -106,12 +105,6 @@ class CensusJob(Job):
         if not self.puzzle.undirected:
             return ["strong components"]
         return ["components" if DIAMETERS in self.store.manifest.plan else "diameter"]
-
-
-def component_figures(record: ComponentRecord) -> dict[str, int | None]:
-    """Return the figures of a component, as in tables."""
-    names = ("component", "size", "diameter", "radius", "centre", "periphery")
-    return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}
 
 
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:

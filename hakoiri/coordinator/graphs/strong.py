@@ -23,7 +23,7 @@ from hakoiri.storage.results.census import Diameter
 from hakoiri.worker.graphs.components import inner_graph, part_of
 from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
 from hakoiri.worker.graphs.strong import Diameters, bounded_diameter, condensation, strong_labels
-from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.plain import Arrays
 
 #: Bytes of a vertex in the depth-first search; then of labels, order and places.
 _VERTEX_BYTES = 40

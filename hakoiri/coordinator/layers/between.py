@@ -21,7 +21,7 @@ from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.layers.kernels import merge, split
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Configurations of a level expanded at a time.
 _AT_ONCE = 1 << 16

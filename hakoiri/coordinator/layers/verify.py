@@ -30,7 +30,7 @@ from hakoiri.storage.layers.scratch import scratch_store
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 from hakoiri.worker.layers.flow import flow_of
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64

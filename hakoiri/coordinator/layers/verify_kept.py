@@ -14,8 +14,7 @@ from hakoiri.storage.layers.audit import Audited, LayerSums, Sample, duplicate_f
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.worker.hosts.requests import HostChecked
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, unpacked
 
 
 class KeptLayers(NamedTuple):

@@ -15,9 +15,10 @@ from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.scored import Arena, Scored
 from hakoiri.worker.arguments import Sizes, wrong_array
+from hakoiri.worker.plain import Arrays
 from hakoiri.worker.plays.met import SeenBoards, Words
 from hakoiri.worker.plays.moving import Moved
-from hakoiri.worker.tasks import Arrays, do_task
+from hakoiri.worker.tasks import do_task
 
 Array = NDArray[Any]
 

@@ -24,8 +24,8 @@ from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import Figures, Progress
 from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.plays.moving import PlayedGame, best_answered, games_request
-from hakoiri.worker.tasks import Array, Arrays
 
 BEST, ROUND = "best", "round"
 #: Improvements come by the hundred; the last one is committed at this interval, and when a round or session ends.

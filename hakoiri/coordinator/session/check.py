@@ -20,7 +20,8 @@ from hakoiri.storage.layers.audit import Audited
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth, Progress, State
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.tasks import Array, do_task
+from hakoiri.worker.plain import Array
+from hakoiri.worker.tasks import do_task
 
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.

@@ -22,7 +22,8 @@ from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
 from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.layers.kernels import split
-from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.tasks import do_task
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")

@@ -5,23 +5,15 @@ from typing import NoReturn
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.graphs.building import stray_move
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.inspection import check_way_back
-from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, key_at
+from hakoiri.puzzles.keys.layout import key_at
 from hakoiri.puzzles.keys.order import members
 from hakoiri.storage.layers.readers import StoredLayer
 from hakoiri.worker.layers.kernels import merge, simple_edges
 
 _AT_ONCE = 1 << 14
-
-
-def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
-    """Return the error for a move that does not lead to a configuration."""
-    return ContradictionError(
-        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
-        f"{configurations:,} configurations"
-    )
 
 
 def report_wrong_moves(session: Session) -> NoReturn:

@@ -32,11 +32,10 @@ from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.graphs.trees import TreeEdges
 from hakoiri.worker.hosts.requests import HostPassed
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.plain import unpacked
+from hakoiri.worker.plain import Array, unpacked
 from hakoiri.worker.spaces.ranges import even_slabs, slabs_of_range
 from hakoiri.worker.spaces.slabs import ranks_of
 from hakoiri.worker.spaces.tree_union import LOW, TreeNumbers, TreeUnion
-from hakoiri.worker.tasks import Array
 
 #: The figures of a host in the work log that add up.
 _COUNTED = ("configurations", "stored", "spilled", "sent", "received", "waited")

@@ -26,7 +26,8 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.exchange.step import between
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import merge
-from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.tasks import do_task
 
 #: Keys put into a Bloom filter at a time.
 _FILTERED = 1 << 16

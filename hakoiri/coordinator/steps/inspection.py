@@ -15,7 +15,7 @@ from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import equal_rows
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Configurations of a layer whose moves are tried backwards, and successors that are decoded. The slow reference rules
 #: are asked for one configuration, and what they agree on is decoded once.

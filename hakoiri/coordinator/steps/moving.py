@@ -22,8 +22,7 @@ from hakoiri.storage.names import HOSTS_KEY, META, NUMBERS_KEY, ROUND_KEY
 from hakoiri.worker.errors import WorkerError
 from hakoiri.worker.hosts.requests import HostSent
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, unpacked
 
 #: The layers of one request have so many bytes in all, but for the last, and there are so many of them at most.
 _MOST_BYTES, _MOST_LAYERS = 1 << 28, 1 << 12

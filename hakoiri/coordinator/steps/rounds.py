@@ -20,8 +20,7 @@ from hakoiri.puzzles.errors import counted
 from hakoiri.storage.ledger.manifest import Depth, Progress
 from hakoiri.storage.names import META, ROUND_KEY
 from hakoiri.worker.hosts.requests import HostExpanded, HostMerged
-from hakoiri.worker.plain import unpacked
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, unpacked
 
 #: A layer is short if it is expanded in less time, and the layer before it was merged in less. A loss then also costs
 #: the work on the next layer.

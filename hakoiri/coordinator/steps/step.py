@@ -30,11 +30,12 @@ from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
 from hakoiri.storage.names import BLOCKS, META, PARTIAL_KEY, number_key
 from hakoiri.worker.exchange.exchange import Exchange
 from hakoiri.worker.exchange.partial import Partial
+from hakoiri.worker.exchange.pool import guarded
 from hakoiri.worker.exchange.step import KNOWN_WEIGHT, HeldKeys, RangeStep, SourceSample
 from hakoiri.worker.layers.flow import total_flow
 from hakoiri.worker.layers.kernels import is_dense
 from hakoiri.worker.layers.partition import Partition, partition_by
-from hakoiri.worker.tasks import Array, guarded
+from hakoiri.worker.plain import Array
 
 #: A sample takes at most so long to expand, unless it has fewer keys than this.
 _SAMPLE_SECONDS, _LEAST_SAMPLED = 0.005, 256

@@ -27,7 +27,8 @@ from hakoiri.storage.layers.digest import sum_lanes
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import FOUND
 from hakoiri.storage.results import subtrees
-from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.plain import Array, Arrays
+from hakoiri.worker.tasks import do_task
 
 #: The number of prefixes sampled to decide whether there are enough, and the most prefixes (`Tuning`).
 _LOOKS_BELOW, _MOST_PREFIXES = 4, 400_000

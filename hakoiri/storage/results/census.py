@@ -145,3 +145,9 @@ def _there(store: RunStore, entry: bytes | None, what: str) -> bytes:
     if not entry:
         raise store.damaged(f"{what} is missing")
     return entry
+
+
+def component_figures(record: ComponentRecord) -> dict[str, int | None]:
+    """Return the figures of a component, as in tables."""
+    names = ("component", "size", "diameter", "radius", "centre", "periphery")
+    return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}

@@ -18,7 +18,7 @@ from hakoiri.worker.exchange.pool import Threads
 from hakoiri.worker.layers.bitmaps import Bitmap, bitmap_for
 from hakoiri.worker.layers.partition import Partition
 from hakoiri.worker.layers.ranges import Put, RangeInput, code_found
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: Keys sampled for each piece of a range that is divided again.
 _SAMPLE_PER_PIECE = 64

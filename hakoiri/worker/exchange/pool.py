@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.storage.layers.bitmap import Words
-from hakoiri.worker.tasks import guarded
+from hakoiri.worker.errors import TaskError
 
 _LOOK_SECONDS = 0.2
 
@@ -121,3 +122,13 @@ class ThreadPool:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._control.break_off()
         self._pool.shutdown()
+
+
+def guarded(name: str, work: Callable[..., _Made], *given: Any) -> _Made:
+    """Return the result of `work`. Any error that is not one of Hakoiri's becomes a `TaskError`."""
+    try:
+        return work(*given)
+    except NO_FAULT:
+        raise
+    except BaseException as error:
+        raise TaskError(f"task {name} failed: {type(error).__name__}: {error}") from error

@@ -24,7 +24,7 @@ from hakoiri.worker.layers.ranges import (
     RangeSource,
     merge_range,
 )
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 
 #: The memory of a successor, which is also sorted, coded and kept, in units of that of a known key.
 KNOWN_WEIGHT = 5

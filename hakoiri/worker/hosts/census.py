@@ -30,12 +30,11 @@ from hakoiri.worker.exchange.shares import Shares
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostPassed, HostRequest
 from hakoiri.worker.hosts.wire import Inbox, Outbox
-from hakoiri.worker.plain import packed
+from hakoiri.worker.plain import Array, packed
 from hakoiri.worker.spaces.joining import Joining, JoinProgress, StrayMoveError
 from hakoiri.worker.spaces.listing import Listing, listed
 from hakoiri.worker.spaces.ranges import SlabRanges, grown_by_threads
 from hakoiri.worker.spaces.tree_union import TreeUnion
-from hakoiri.worker.tasks import Array
 
 
 class HostCensus:

@@ -31,7 +31,7 @@ from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
 from hakoiri.worker.hosts.requests import HostRequest, HostSent
 from hakoiri.worker.hosts.wire import Inbox, Outbox
 from hakoiri.worker.layers.partition import Partition
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 COPIES_FOLDER, _HALF = "copies", "making"

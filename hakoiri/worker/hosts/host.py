@@ -27,8 +27,7 @@ from hakoiri.worker.hosts.copies import begin_part
 from hakoiri.worker.hosts.mail import Mail
 from hakoiri.worker.hosts.part import RunPart
 from hakoiri.worker.hosts.requests import HOST_TASKS, HostRequest
-from hakoiri.worker.plain import packed, unpacked
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, packed, unpacked
 from hakoiri.worker.transport.connection import HostBeat
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 from hakoiri.worker.transport.names import is_host_name

@@ -14,11 +14,11 @@ from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import CLOSED, CLOSED_KEY, META
 from hakoiri.worker.exchange.closed_set import ClosedSet
 from hakoiri.worker.exchange.exchange import Exchange
+from hakoiri.worker.exchange.partial import PARTS, RoundMark
 from hakoiri.worker.exchange.pool import CallingThread, ThreadPool
 from hakoiri.worker.exchange.shares import MERGED_AT_ONCE, Shares
 from hakoiri.worker.exchange.step import RangeStep, SourceSample
 from hakoiri.worker.hosts.base_run import BaseConfigurations, moves_within
-from hakoiri.worker.hosts.step import PARTS, RoundMark
 from hakoiri.worker.hosts.wire import Link
 
 #: Keys of a layer that are expanded to plan the step, and keys of a range for each piece in which it is cut.

@@ -21,6 +21,7 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.storage.names import BLOCKS, LABELS, LAYERS, META, NUMBERS_KEY, PARTIAL_KEY, number_key
 from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.exchange.partial import RoundMark
 from hakoiri.worker.exchange.pool import ThreadPool
 from hakoiri.worker.exchange.shares import LEAST_BYTES, shares_within
 from hakoiri.worker.hosts.base_run import BaseConfigurations
@@ -29,11 +30,10 @@ from hakoiri.worker.hosts.copies import COPIES_FOLDER, Copies, OwnRanges, Transf
 from hakoiri.worker.hosts.layers import SAMPLED, PartLayers
 from hakoiri.worker.hosts.reading import PartCheck, require_depth
 from hakoiri.worker.hosts.requests import HostExpanded, HostRequest
-from hakoiri.worker.hosts.step import HostStep, RoundMark, kept_mark
+from hakoiri.worker.hosts.step import HostStep, kept_mark
 from hakoiri.worker.layers.partition import partition_by
 from hakoiri.worker.machine import available_memory
-from hakoiri.worker.plain import packed
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays, packed
 from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 

@@ -19,9 +19,8 @@ from hakoiri.storage.names import BLOCKS, block_key
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.hosts.requests import HostChecked, HostRequest
 from hakoiri.worker.hosts.wire import compressed
-from hakoiri.worker.plain import packed
+from hakoiri.worker.plain import Array, packed
 from hakoiri.worker.spaces.joining import JoinProgress
-from hakoiri.worker.tasks import Array
 
 #: The seconds of a request, because others may wait.
 _SECONDS = 5.0

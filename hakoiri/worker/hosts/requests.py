@@ -14,8 +14,7 @@ from hakoiri.storage.ledger.records import DIGEST, Count, Digest, Real
 from hakoiri.storage.names import split_block_key
 from hakoiri.worker.errors import PayloadError, TaskError
 from hakoiri.worker.layers.partition import Partition, read_partition
-from hakoiri.worker.plain import packed
-from hakoiri.worker.tasks import Array
+from hakoiri.worker.plain import Array, packed
 
 #: What may be asked, by name: take layers; expand for a round, keep it, go back to one, merge; say where to cut ranges,
 #: send blocks to other hosts, receive theirs, put ranges where they belong; list and give blocks, find keys, check

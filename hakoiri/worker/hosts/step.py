@@ -10,7 +10,7 @@ may be the one before a host's own last: so two marks are kept, and going back c
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from threading import Lock
 from time import monotonic
@@ -26,7 +26,7 @@ from hakoiri.storage.ledger.commits import CommitThread
 from hakoiri.storage.names import META, PARTIAL_KEY
 from hakoiri.worker.errors import PayloadError
 from hakoiri.worker.exchange.exchange import Exchange
-from hakoiri.worker.exchange.partial import Partial
+from hakoiri.worker.exchange.partial import PARTS, RoundMark
 from hakoiri.worker.exchange.step import HeldKeys
 from hakoiri.worker.hosts.base_run import BaseConfigurations
 from hakoiri.worker.hosts.mail import PATIENCE_SECONDS, Mail
@@ -38,31 +38,6 @@ from hakoiri.worker.transport.data_redis_pool import DataRedisPool
 
 if TYPE_CHECKING:
     from hakoiri.worker.hosts.layers import PartLayers
-
-#: What is found is sent in so many parts at most, for what is found in two of them is sent twice: with 4, pancakes of
-#: 11 send 1.10 times as many bytes by 8 hosts, the 3x4 tiles 1.02 times. On fast links there is one part: more cost
-#: pancakes of 11 by 8 hosts a fifth of the processor time, and bring nothing.
-PARTS = 4
-
-
-@dataclass(frozen=True)
-class RoundMark(Partial):
-    """The progress of the layer after `round` rounds, which took `seconds`, and bytes `sent` and `received`.
-
-    Marks of another `beginning` are of no use: a host may have been restored to one of an earlier attempt.
-
-    `begun` maps each range to the key below which it is expanded; both are text, the key hexadecimal. `given` and
-    `taken` count by range the keys in messages to others, and from others.
-    """
-
-    round: int = 0
-    beginning: str = ""
-    seconds: float = 0.0
-    sent: int = 0
-    received: int = 0
-    begun: dict[str, str] = field(default_factory=dict)
-    given: list[int] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
 
 
 def kept_mark(store: RunStore, request: HostRequest) -> RoundMark | None:

@@ -17,7 +17,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
 from hakoiri.storage.ledger.records import read_msgpack, seal, unseal
 from hakoiri.worker.errors import PayloadError
-from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.plain import Array, Arrays
 
 #: Redis holds no longer value.
 _MOST_BYTES = 1 << 29

@@ -32,8 +32,9 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.storage.ledger.records import typed
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
+from hakoiri.worker.plain import Array, Arrays
 from hakoiri.worker.program import differing_parts, program_of
-from hakoiri.worker.tasks import TASKS, Array, Arrays, checked
+from hakoiri.worker.tasks import TASKS, checked
 from hakoiri.worker.transport.connection import is_away
 from hakoiri.worker.transport.data_redis_pool import DATA_REDIS, DataRedisPool
 from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
